@@ -179,8 +179,10 @@ extension ClientError: FailureError {
                 hint: "begin again with a new code: sotto meet")
         case .meetingExpired(let relay):
             Failure(
-                .no, "the meeting at \(relay) has expired; the other person did not finish it",
-                hint: "begin again with a new code: sotto meet")
+                .no, "the meeting at \(relay) has expired; the other side did not finish it",
+                hint:
+                    "begin again with a new code: sotto meet, or for a device: sotto device request --name NAME --relay URL --send"
+            )
         case .meetingElsewhere(let relay):
             Failure(
                 .configuration, "the meeting was made under another name of \(relay)",

@@ -273,7 +273,7 @@ extension Reception {
                             oneTimeMark: has?.oneTimeMark ?? 0)
                     )
                 }
-                if isFirst, publication != nil {
+                if isFirst, publication != nil, signedID > 0 || has?.oneTimeMark ?? 0 > 0 {
                     ending.replacesLost = true
                     if plan.follow { plan.notice?(.replacesLost) }
                 }

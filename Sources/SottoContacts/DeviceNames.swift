@@ -1,6 +1,11 @@
 package import Sotto
 import SottoTool
 
+/// Returns the words for another device of the owner. The first one has no name.
+package func ownDevice(named name: String) -> String {
+    name.isEmpty ? "your machine one" : "your device \(name)"
+}
+
 extension DeviceList {
     /// Returns the device of a list that a text means: its name, its id, or the beginning of the id. Throws a failure with status 66 if
     /// it means none or several.

@@ -111,7 +111,9 @@ extension StateTransaction {
         guard list.seq < before.seq else { return nil }
         return Failure(
             .untrusted, "the card has an earlier list of devices than the known card",
-            hint: "get the present card: \(cardLookupCommand(card.id, relay: card.relay))")
+            hint:
+                "ask its owner to publish the present one, on machine one: sotto keygen public --send"
+        )
     }
 
     /// Returns the failure for a card whose address is the id of the owner, or the id or the address of another contact: they

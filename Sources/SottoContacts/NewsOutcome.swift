@@ -55,6 +55,16 @@ extension NewsOutcome {
     }
 }
 
+extension StateTransaction {
+    /// Throws a failure with status 12 if the owner's identity is known to be revoked.
+    package func checkRevocation() throws {
+        guard try isRevoked(owner.id), let revocation = try news(of: owner.id).revocation,
+            let failure = NewsOutcome.own(.revocation(revocation)).failure
+        else { return }
+        throw failure
+    }
+}
+
 extension NewsRefusal {
     fileprivate var words: String {
         switch self {

@@ -110,9 +110,14 @@ public enum Terminal {
         return try conversation.ask(question)
     }
 
-    /// Asks a question on the controlling terminal, and returns whether the answer is `yes`.
-    public static func confirms(_ question: String) throws(Failure) -> Bool {
-        try ask(question, secret: false).withBytes { Array($0) == Array("yes".utf8) }
+    /// Asks a question on the controlling terminal, and returns whether the answer is `yes`. With `forgetsTyped`, what was typed
+    /// before the question is no answer.
+    public static func confirms(
+        _ question: String, forgetsTyped: Bool = false
+    ) throws(Failure) -> Bool {
+        let conversation = try TerminalConversation(secret: false)
+        if forgetsTyped { conversation.forgetTyped() }
+        return try conversation.ask(question).withBytes { Array($0) == Array("yes".utf8) }
     }
 
     /// Asks for a secret twice, with the echo disabled from the first prompt to the second answer. Returns `nil` if the
@@ -151,6 +156,9 @@ private final class TerminalConversation {
         if isHidden { HiddenEcho.end() }
         if tty >= 0 { close(tty) }
     }
+
+    /// Discards what was typed and not read.
+    func forgetTyped() { tcflush(tty, TCIFLUSH) }
 
     /// Shows a prompt and reads a line.
     func ask(_ question: String) throws(Failure) -> SecretBytes {

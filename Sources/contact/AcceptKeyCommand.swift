@@ -97,7 +97,7 @@ struct AcceptKeyCommand: Program {
         let was = wasVerified ? "no longer verified" : "trusted, not verified"
         options.note(
             "\(contact.name) is \(was); compare the safety number: sotto contact show \(name)")
-        if lostSession {
+        if lostSession, try !claimBundle(of: contact) {
             options.note(
                 "no session exists with the new key: sotto recv --bundle \(name), or sotto contact set \(name) --suite auto"
             )
@@ -108,6 +108,16 @@ struct AcceptKeyCommand: Program {
                 "\(counted(waiting.count, "message")) waited: sotto contact accept \(name) | \(opener(of: waiting))"
             )
         }
+    }
+
+    /// Claims a bundle with `recv`, so that the next message can begin a session. Returns whether it is here. Nothing is asked for.
+    private func claimBundle(of contact: Contact) throws -> Bool {
+        guard contact.card?.relay != nil, options.identity.passphrase == nil else { return false }
+        let path = try options.identity.identities.first ?? IdentityFile.defaultPath()
+        if case .locked = try IdentityFile.protection(of: path) { return false }
+        var claim = ToolRun("recv", ["--bundle", contact.id.description, "-i", path, "--json"])
+        claim.collectsMessages = true
+        return try claim.run().status == ExitStatus.done.rawValue
     }
 
     private func readDemand() throws -> Demand? {

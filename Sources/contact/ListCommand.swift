@@ -59,6 +59,11 @@ struct ListCommand: Program {
         var marks: [String] = []
         if contact.isBlocked { marks.append("blocked") }
         if contact.changed != nil { marks.append("changed key") }
+        switch contact.doubt {
+        case .revoked: marks.append("revoked")
+        case .void, .fork: marks.append("key in doubt")
+        case nil: break
+        }
         if contact.isKeyless {
             let lacksKeys = contact.profiles.whisperID != nil
             if !isNameless {

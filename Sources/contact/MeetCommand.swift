@@ -47,6 +47,8 @@ struct MeetCommand: Program {
         let open = try options.open()
         let newcomer = MetContact(name: name, open: open, options: options)
         try newcomer.checkName()
+        // Before the other person waits.
+        _ = try newcomer.ownCard()
         try readyDescriptor.map { try MeetingTable.sayReady(open.identity.relay, to: $0) }
         let table = try MeetingTable(holdsInterrupt: readyDescriptor != nil)
         switch (code, table.first) {

@@ -56,7 +56,8 @@ struct MetContact {
         try table.send(keys.seal(ownCard()))
     }
 
-    private func ownCard() throws -> Card {
+    /// Returns the card for the other person. On a device of a private list it throws a failure with status 64.
+    func ownCard() throws -> Card {
         try open.book.store()?.preview { try $0.ownCard(issued: .now()) }
             ?? open.identity.card(issued: .now())
     }

@@ -13,8 +13,8 @@ struct RepairCommand: Program {
         usage: "sotto contact repair [--json] [-q] [NAME ...]",
         discussion: """
             Only a state works that was made, found copied, or found earlier than a signature of yours, in the last 30 days. A \
-            contact is told if no session began since, or if an envelope that cannot be opened claims to be from the contact; at most \
-            once a day. The next message of a contact who was told begins a new session, and the contact can send earlier \
+            contact is told if no session began since with one of the contact's machines, or if an envelope that cannot be opened \
+            claims to be from the contact; at most once a day. Your other devices are told too. The next message of a contact who was told begins a new session, and the contact can send earlier \
             messages again with history repeat. On a terminal without --json the contacts are listed and nothing is changed. To \
             tell them: sotto contact repair --send
             """)
@@ -36,25 +36,28 @@ struct RepairCommand: Program {
                 .no, "this state is neither new nor restored, so contacts are not told anything")
         }
         options.note("\(state.words) on \(state.since.description.prefix(10))")
-        let due = try store.preview { try $0.repairsDue(state) }.filter { due in
-            chosen.isEmpty || chosen.contains { $0.id == due.contact.id }
+        let all = try store.preview { try $0.repairsDue(state) }
+        let due = all.filter { due in
+            chosen.isEmpty || chosen.contains { $0.id == due.id }
         }
         let untold = due.filter { $0.told == nil }
         guard !untold.isEmpty else {
             throw Failure(
                 .no,
-                due.isEmpty
-                    ? "sessions with all these contacts began since"
-                    : "they were told today already")
+                !due.isEmpty
+                    ? "they were told today already"
+                    : try store.contacts().allSatisfy(\.name.isEmpty)
+                        ? "the address book is empty, so nobody can be told"
+                        : "sessions with all these contacts began since")
         }
         guard records.isForced || !Terminal.isTerminal(1) else { return try list(due) }
         let told = try book.book.writableStore().transaction { transaction in
             // Another process may have told some of them meanwhile.
             try transaction.repairsDue(state).filter { due in
-                due.told == nil && untold.contains { $0.contact.id == due.contact.id }
+                due.told == nil && untold.contains { $0.id == due.id }
             }.map { due in
-                try transaction.beginRepair(with: due.contact.id)
-                return due.contact.id
+                try transaction.beginRepair(with: due)
+                return due.id
             }
         }
         let output = try Output(path: "-", content: .text)
@@ -71,10 +74,11 @@ struct RepairCommand: Program {
             let why =
                 due.told.map { "told at \($0)" }
                 ?? due.unopened.map {
-                    "a message that claims to be from the contact could not be opened at \($0)"
+                    "a message that claims to be from there could not be opened at \($0)"
                 }
                 ?? "no session since"
-            try output.writeText("\(Terminal.escapingControls(due.contact.name))  \(why)\n")
+            let name = due.isOwn ? ownDevice(named: due.name) : due.name
+            try output.writeText("\(Terminal.escapingControls(name))  \(why)\n")
         }
         try output.finish()
         let words = names.map { " " + shellWord($0) }.joined()
@@ -89,9 +93,8 @@ extension NewState {
     fileprivate var words: String {
         switch cause {
         case .made: "this state was made"
-        case .copied: "this state was found in another file, so it can be an earlier one"
-        case .behind:
-            "a signature of yours was later than this state, so it is an earlier one: noticed"
+        case .copied: "this state can be an earlier one: it was found in another file"
+        case .behind: "this state is an earlier one: a later signature of yours was noticed"
         }
     }
 }

@@ -72,7 +72,7 @@ struct AddCommand: Program {
             guard case .place = table.first else { throw Failure.pairing(ended: true) }
             throw Failure(
                 .usage, "this place is new, and the new machine makes the code",
-                hint: "run on the new machine: sotto device request --name NAME --send")
+                hint: "run on the new machine: sotto device request --name NAME --relay URL --send")
         }
         guard code.code.number == table.number else {
             throw Failure(.usage, "the code is for another meeting than \(table.number)")
@@ -83,25 +83,27 @@ struct AddCommand: Program {
         }
         let card = try store.preview { try $0.ownCard(issued: .now()) }
         try table.send(keys.answer(with: card))
+        let comparison = isURI ? Comparison(digits: keys.comparison()) : nil
+        try comparison?.show(
+            "Compare this number with the one that the new machine shows, and answer there first:")
         guard let first = try table.next() else { throw Failure.pairing(ended: false) }
         if first == .end { throw Failure.pairing(ended: true) }
         let added = try table.pairing {
             let theirs = try keys.open(first)
             table.releaseInterrupt()
             try check(theirs, owner, store)
-            if isURI {
-                let named = name ?? theirs.name
-                try Comparison(
-                    owner: owner.id, device: theirs.id,
-                    question:
-                        "\(named) asks to become a device of yours. Compare this number with the one that it shows:"
-                ).ask()
+            if let comparison {
+                try Terminal.tell("\(name ?? theirs.name) asks to become a device of yours.")
+                try comparison.ask()
             }
             return try sign(theirs, store)
         }
         // The list is on disk before it leaves.
         try table.send(keys.seal(added.card))
         for record in try welcome(added.device, store) { try table.send(record: record) }
+        if let card = try Announcement(store: store).directoryCard() {
+            try table.send(record: card)
+        }
         let state =
             now
             ? "full"
@@ -124,7 +126,7 @@ struct AddCommand: Program {
         guard card.owner == owner.id, card.address == nil, card.accounts.members.isEmpty else {
             throw Failure(.untrusted, "the other machine did not accept you as its owner")
         }
-        guard DeviceList.Device.isName(name ?? card.name) else {
+        guard DeviceList.Device.isName(name ?? card.name), !isFirst(name ?? card.name) else {
             throw Failure(
                 .malformed, "the new machine has no name that can be shown",
                 hint: "give it one with --name NAME")

@@ -74,14 +74,20 @@ func checkDeviceName(_ name: String) throws {
             "the name of a device has 1 to \(DeviceList.nameBytes) bytes of characters that can be seen"
         )
     }
+    guard !isFirst(name) else {
+        throw UsageError("machine one is the machine that has the identity itself")
+    }
 }
+
+/// Whether a name is the one by which tools call the first device.
+func isFirst(_ name: String) -> Bool { name.lowercased() == "machine one" }
 
 /// The lines that tell contacts and own devices a changed list, or own devices something else.
 struct Announcement {
     let store: IdentityStore
 
-    /// Returns a message for each contact who has a card and writes to the main mailbox, and an envelope for each own device. A
-    /// contact gets no message about a private list, unless `toContacts` is true.
+    /// Returns a message for each contact who has a card and writes to the main mailbox, an envelope for each own device, and on
+    /// machine one the card for the relay's directory. A contact gets no message about a private list, unless `toContacts` is true.
     func lines(toContacts: Bool? = nil) throws -> [JSONObject] {
         let isPrivate =
             try store.preview { try $0.devices(of: $0.owner.id) }?.isPrivate ?? false
@@ -92,6 +98,7 @@ struct Announcement {
         }
         return contacts.map { ComposedMessage(to: $0.id, DeviceBody.announcement).record }
             + (try ownLines(DeviceBody.announcement, withCard: true)) + (try groupLines())
+            + [try directoryCard()].compactMap(\.self)
     }
 
     /// Returns the messages that tell the members of groups the list, and the groups to the devices on it. Only machine one signs
@@ -108,6 +115,13 @@ struct Announcement {
                 return try transaction.news(of: group).map { $0.body.record(to: $0.to) }
             }
         }
+    }
+
+    /// Returns the card with the list for the directory of the owner's relay, from which a recovered machine one gets the list; `nil`
+    /// on another device, and without a relay.
+    func directoryCard() throws -> JSONObject? {
+        guard store.owner.owner == nil, store.owner.relay != nil else { return nil }
+        return try store.preview { try $0.ownCard(issued: .now()) }.record
     }
 
     /// Returns an envelope for each other machine of the owner.

@@ -89,8 +89,6 @@ struct ListCommand: Program {
         if isPrivate, before?.devices.isEmpty == false {
             options.note("your contacts see that your other devices are removed")
         }
-        options.note(
-            "to publish your card: sotto keygen public\(options.identity.identityOption) --send")
     }
 }
 

@@ -43,29 +43,28 @@ struct PairingCode {
 
 /// The number that both machines show before a pairing by URI goes on. An attacker who read the code has another number.
 struct Comparison {
-    let owner: KeyID
-    let device: KeyID
-    /// The question to the user.
-    let question: String
-
     /// The 60 digits.
-    var digits: String {
-        let (one, other) = (Fingerprint(owner), Fingerprint(device))
-        guard let one, let other else { return "" }
-        return Fingerprint.safetyNumber(one, other, style: .sotto)
-    }
+    let digits: String
 
-    /// Asks on the terminal. Throws a failure with status 14 for another answer than yes.
-    func ask() throws {
-        try Terminal.tell(question)
+    /// Shows the number under a line of text.
+    func show(_ text: String) throws {
+        try Terminal.tell(text)
         try Terminal.tell("")
         try Terminal.tell("  " + Fingerprint.grouped(String(digits.prefix(30))))
         try Terminal.tell("  " + Fingerprint.grouped(String(digits.suffix(30))))
         try Terminal.tell("")
-        guard try Terminal.confirms("Type yes if both machines show this number: ") else {
+    }
+
+    /// Asks on the terminal. What was typed before the question does not count. Throws a failure with status 14 for another answer
+    /// than yes.
+    func ask() throws {
+        let question = "Type yes if both machines show this number: "
+        guard try Terminal.confirms(question, forgetsTyped: true) else {
             throw Failure(
                 .mismatch, "the numbers were not confirmed; nothing was added",
-                hint: "begin again with a new code: sotto device request --name NAME --uri --send")
+                hint:
+                    "begin again with a new code: sotto device request --name NAME --relay URL --uri --send"
+            )
         }
     }
 }
@@ -94,7 +93,7 @@ extension Failure {
                 ? "the other machine did not finish; this machine is no device"
                 : "the pairing was ended: the codes differ, another person tried, or the other side refused",
             hint:
-                "begin again with a new code on the new machine: sotto device request --name NAME --send"
+                "begin again with a new code on the new machine: sotto device request --name NAME --relay URL --send"
         )
     }
 }

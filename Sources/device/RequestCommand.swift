@@ -77,7 +77,7 @@ struct RequestCommand: Program {
         guard case .place = table.first else {
             throw Failure(
                 .usage, "the new machine makes the code, and this place has one",
-                hint: "use a new place: sotto device request --name NAME --send")
+                hint: "use a new place: sotto device request --name NAME --relay URL --send")
         }
         let (device, card) = try pair(seed, address, at: table)
         // The state is complete before other programs can use the identity.
@@ -116,11 +116,11 @@ struct RequestCommand: Program {
         let shown = Identity(seed: seed, name: name, relay: relay, owner: owner.id)
         if uri {
             try table.pairing {
-                try Comparison(
-                    owner: owner.id, device: shown.device,
-                    question:
-                        "\(owner.name.isEmpty ? owner.id.short + "…" : owner.name) wants this machine as a device. Compare this number with the one on machine one:"
-                ).ask()
+                let comparison = Comparison(digits: keys.comparison())
+                try comparison.show(
+                    "\(owner.name.isEmpty ? owner.id.short + "…" : owner.name) wants this machine as a device. Compare this number with the one on machine one:"
+                )
+                try comparison.ask()
             }
         }
         try table.send(keys.seal(shown.card(issued: .now())))

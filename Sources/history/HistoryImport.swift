@@ -340,11 +340,15 @@ struct HistoryImport {
             Terminal.say("history: \(counted(addedGroups, "group")) restored")
         }
         if doubtfulGroups > 0 {
+            // Nobody had sessions with a device before its state was made.
+            let hasLost = store.owner.owner == nil
+            if hasLost {
+                Terminal.say(
+                    "history: to tell your contacts that sessions were lost: sotto contact repair | sotto encrypt | sotto send"
+                )
+            }
             Terminal.say(
-                "history: to tell your contacts that sessions were lost: sotto contact repair | sotto encrypt | sotto send"
-            )
-            Terminal.say(
-                "history: note: the backup can lack changes of groups; after your contacts are told, ask members: sotto group sync | sotto encrypt | sotto send"
+                "history: note: the backup can lack changes of groups; \(hasLost ? "after your contacts are told, " : "")ask members: sotto group sync | sotto encrypt | sotto send"
             )
         }
         if known > 0 {

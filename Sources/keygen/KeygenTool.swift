@@ -81,6 +81,7 @@ struct Words: Program {
 
     func execute() throws {
         let identity = try identity.load(argument: file)
+        try requireMachineOne(identity)
         guard identity.isConsistent() else {
             throw Failure(
                 .malformed, "the words in the identity do not match its keys",
@@ -103,3 +104,12 @@ struct Words: Program {
 }
 
 extension Wordlist: ExpressibleByArgument {}
+
+/// Throws a failure with status 64 for another device than the first one.
+func requireMachineOne(_ identity: Identity) throws(Failure) {
+    guard identity.owner == nil else {
+        throw Failure(
+            .usage, "this is a device, and only machine one has the identity itself",
+            hint: "run this command there")
+    }
+}

@@ -27,6 +27,7 @@ struct PaperCommand: Program {
     func execute() throws {
         let output = try destination.open(tool: KeygenTool.toolName)
         let identity = try identity.load(argument: file)
+        try requireMachineOne(identity)
         guard identity.isConsistent() else {
             throw Failure(
                 .malformed, "the words in the identity do not match its keys",

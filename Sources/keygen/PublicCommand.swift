@@ -42,6 +42,11 @@ struct Public: Program {
         let card = try IdentityStore.ownCard(
             of: identity, relay: address?.text, issued: .now(),
             lockTimeout: LockOptions.standardTimeout)
+        if try IdentityStore.isRevoked(identity, lockTimeout: LockOptions.standardTimeout) {
+            Terminal.say(
+                "\(KeygenTool.toolName): warning: this identity is revoked, and contacts and relays refuse the card"
+            )
+        }
         let output = try Output(path: "-", content: .text)
         if uri {
             try output.writeText(card.uri.text + "\n")

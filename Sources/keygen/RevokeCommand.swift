@@ -39,6 +39,7 @@ struct RevokeCommand: Program {
     func execute() throws {
         let output = try destination.open(tool: KeygenTool.toolName, quiet: quiet)
         let identity = try identity.load(argument: file)
+        try requireMachineOne(identity)
         let revocation = Revocation(of: identity, issued: .now())
         // A relay with a long address can make the record too long for its readers.
         _ = try Revocation(record: revocation.record)

@@ -18,7 +18,8 @@ struct RotateCommand: Program {
             The succession and the card of the new identity are printed for send, but not on a terminal. Contacts are shown \
             it, and each decides with contact accept-key: a thief of the words can sign one too, and can be first. If two \
             successions of an identity exist, contacts take neither. The name and the relay are those of the old identity by \
-            default. The old file stays: for 30 days recv also fetches the mail of the old identity, into its own inbox. \
+            default. If the old file has a passphrase, the new one gets one too: it is asked for, or that of \
+            --identity-passphrase. The old file stays: for 30 days recv also fetches the mail of the old identity, into its own inbox. \
             Contacts, groups and messages stay with the old identity; contact export and contact import copy the contacts. \
             Groups invite the new identity like any person; an owner makes it owner first.
 
@@ -66,7 +67,9 @@ struct RotateCommand: Program {
                 .usage, "the new identity needs a file of its own", hint: "name it with -o FILE")
         }
         let relay = try home.address()
-        let destination = try saving.open(tool: KeygenTool.toolName)
+        let destination = try SavingOptions.open(
+            path, protect: saving.protect || isProtected(), passphrase: newPassphrase,
+            tool: KeygenTool.toolName, quiet: saving.quiet)
         let mnemonic = Mnemonic(randomWordCount: 24, wordlist: .english)
         let wordsPassphrase = try passphrase.read(isNew: true)
         var succession: Succession?
@@ -78,6 +81,7 @@ struct RotateCommand: Program {
                     "\(earlier.next) replaces this identity since \(earlier.issued); of two successions contacts take neither",
                     hint: "to print it again: sotto keygen rotate --again")
             }
+            try requireMachineOne(old)
             func new(_ others: JSONObject = JSONObject()) -> Identity {
                 Identity(
                     mnemonic: mnemonic, name: saving.name.isEmpty ? old.name : saving.name,
@@ -100,6 +104,21 @@ struct RotateCommand: Program {
         if !saving.quiet { describe(succession, old: old, new: path) }
         guard records.isForced || !Terminal.isTerminal(1) else { return }
         try print(succession)
+    }
+
+    /// Whether the old file has a passphrase. The new one then gets one too.
+    private func isProtected() throws -> Bool {
+        let path = try file ?? identity.identities.first ?? IdentityFile.defaultPath()
+        if case .none = try IdentityFile.protection(of: path) { return false }
+        return true
+    }
+
+    /// The source of the new passphrase: that of the old one if only that is given; `nil` for a prompt. A descriptor is read once.
+    private var newPassphrase: SecretSource? {
+        if let given = saving.passphrase { return given }
+        guard let old = identity.passphrase else { return nil }
+        if case .descriptor = old { return nil }
+        return old
     }
 
     /// Returns the absolute path of the old file, which the new one names.

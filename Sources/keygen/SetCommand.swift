@@ -58,6 +58,13 @@ struct SetCommand: Program {
         var former: String?
         var card: Card?
         let path = try identity.replaceRecord(argument: file) { record in
+            guard try Identity(record: record).owner == nil else {
+                throw Failure(
+                    .usage,
+                    "this is a device: the card of machine one has your name, and its list the relay of the device",
+                    hint: "run this command there, or remove the device and add it again"
+                )
+            }
             former = record["relay"]?.string
             if address != nil || noRelay {
                 record["relay"] = address.map { .string($0.text) }

@@ -39,6 +39,12 @@ struct MailReception {
         let readsFormer = inbox != nil && !receiving.isOfDead
         // With --follow the wait has no end. Without it the own mail comes first.
         if readsFormer, receiving.follows { former.fetch() }
+        let list = inbox.map {
+            DirectoryList(
+                store: $0.store, relay: relay, authorities: self.relay.authorities,
+                quiet: receiving.quiet)
+        }
+        if receiving.follows, !receiving.isOfDead { try list?.settle() }
         try receiving.run(reception) { ending in
             inbox?.lock.unlock()
             if let inbox, !receiving.isOfDead {
@@ -47,6 +53,7 @@ struct MailReception {
             }
             if ending.error == nil { ahead?.finish() }
             if readsFormer, !receiving.follows { former.fetch() }
+            if !receiving.follows, !receiving.isOfDead, ending.loggedIn { try list?.settle() }
             if ending.replacesLost, !receiving.follows, !receiving.quiet {
                 Terminal.say("recv: note: \(Receiving.lost)")
             }

@@ -126,14 +126,16 @@ struct InitCommand: Program {
         Terminal.sayIfInterrupted(nil)
         switch outcome {
         case .sent(let status) where recover:
-            let isTold = try isImported && status == 0 && relay != nil && tellContacts(path, secret)
+            let isTold =
+                try (isImported || !devices.isEmpty) && status == 0 && relay != nil
+                && tellContacts(path, secret)
             try say(
-                (isTold
+                (isTold && isImported
                     ? []
                     : [
                         (
                             "sotto contact repair --send",
-                            "tell your contacts, after you have them again"
+                            "tell your contacts, after you have them again, and your other machines"
                         )
                     ]
                         + (isImported

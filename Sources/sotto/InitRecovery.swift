@@ -100,7 +100,8 @@ extension InitCommand {
                 "Your machine \(name) stays a device of yours; added \(day("added") ?? "-")"
                     + (day("heard").map { ", last heard of \($0)" } ?? ""))
             // Machine one signs no list without a passphrase.
-            let isRemoved = try secret != nil && Terminal.isTerminal(0) && remove(id, identity)
+            let isRemoved =
+                try secret != nil && Terminal.isTerminal(0) && remove(id, name, identity)
             if isRemoved { continue }
             commands.append(
                 ("sotto device remove \(shellWord(name)) --send", "only if \(name) is lost too"))
@@ -108,7 +109,8 @@ extension InitCommand {
         return commands
     }
 
-    /// Takes the list on the own card in the directory. A relay without the card, or one that does not answer, fails nothing.
+    /// Takes the list on the own card in the directory. A relay without the card, or one that does not answer, fails nothing. The
+    /// user hears of the latter, because the list can be known to nobody else.
     private func restoreDevices(from relay: String, _ identity: SharedIdentity) throws {
         let own = try identity.run(.keygen, ["public"]).output()
         guard let id = records(in: own).first?["id"]?.string else { return }
@@ -116,13 +118,23 @@ extension InitCommand {
         lookup.collectsMessages = true
         let found = try lookup.run()
         let hasCard = records(in: found.output).contains { $0["type"]?.string == "contact" }
-        guard found.status == 0, hasCard else { return }
+        guard found.status == 0, hasCard else {
+            if ![ExitStatus.done, .no].contains(where: { $0.rawValue == found.status }) {
+                Terminal.say(
+                    "Not restored: the list of your other machines on your card at the relay. To try again:"
+                )
+                Terminal.say("  sotto recv --card \(id) | sotto device restore")
+            }
+            return
+        }
         _ = try identity.run(.device, ["restore", "-q"], input: found.output).run()
     }
 
     /// Asks whether a machine is lost, and removes it. Returns whether it was removed.
-    private func remove(_ id: String, _ identity: SharedIdentity) throws -> Bool {
-        guard try Terminal.confirms("Type yes if this machine is lost too, to remove it: ") else {
+    private func remove(
+        _ id: String, _ name: String, _ identity: SharedIdentity
+    ) throws -> Bool {
+        guard try Terminal.confirms("Type yes if \(name) is lost too, to remove it: ") else {
             return false
         }
         // A tool has said why it failed. What was written waits in the outbox.
@@ -144,7 +156,7 @@ extension InitCommand {
     func tellContacts(_ path: String, _ secret: PassedSecret?) throws -> Bool {
         guard Terminal.isTerminal(0),
             try Terminal.confirms(
-                "Contacts who are told begin new sessions, and can send again what you did not read. Type yes to tell all of them: "
+                "Contacts and machines of yours that are told begin new sessions, and contacts can send again what you did not read. Type yes to tell all of them: "
             )
         else { return false }
         let identity = SharedIdentity(path: path, secret: secret)

@@ -42,10 +42,10 @@ struct WhoamiCommand: Program {
         table.add(["file", path])
         table.add(["passphrase", Self.line(state.output)])
         table.add(["relay", relay ?? "none; to set it: sotto keygen set\(option) --relay URL"])
-        let isPublished =
-            try relay == nil ? nil : isPublished(id, at: record["relay"]?.string, identity)
-        if relay != nil { table.add(["card", words(forCard: isPublished)]) }
-        table.add(["prekeys", words(for: Self.line(prekeys), isCardPublished: isPublished)])
+        let place =
+            try relay == nil ? .unknown : place(of: id, at: record["relay"]?.string, identity)
+        if relay != nil { table.add(["card", words(for: place)]) }
+        table.add(["prekeys", words(forPreKeys: Self.line(prekeys), place)])
         let expiring = try identity.run(.history, ["--expiring", "--json", "-q"]).run().output
         let numbers = records(in: expiring).compactMap { $0["number"]?.integer }
         if let text = warning(ofFiles: numbers, option: option) { table.add(["files", text]) }
@@ -60,37 +60,58 @@ struct WhoamiCommand: Program {
         } ?? "-"
     }
 
-    /// Asks a relay, or the one in the environment, for the own card. Returns `nil` if it gives no answer.
-    private func isPublished(
-        _ id: String, at relay: String?, _ identity: SharedIdentity
-    ) throws -> Bool? {
+    /// The place of the own card.
+    private enum CardPlace {
+        /// It is in the directory.
+        case published
+        /// It is not there.
+        case missing
+        /// The relay gave no answer.
+        case unknown
+        /// The directory has a revocation in its place.
+        case revoked
+    }
+
+    /// Asks a relay, or the one in the environment, for the own card. A revocation is kept, so that other programs know it too.
+    private func place(
+        of id: String, at relay: String?, _ identity: SharedIdentity
+    ) throws -> CardPlace {
         var recv = identity.run(
             .recv, ["-q", "--card", id] + (relay.map { ["--relay", $0] } ?? []))
         recv.collectsMessages = true
-        return switch ExitStatus(rawValue: try recv.run().status) {
-        case .done: true
-        case .no: false
-        default: nil
+        let answer = try recv.run()
+        switch ExitStatus(rawValue: answer.status) {
+        case .done where records(in: answer.output).first?["type"]?.string == "revocation":
+            var add = identity.run(.contact, ["add", "-q"], input: answer.output)
+            add.collectsMessages = true
+            _ = try add.run()
+            return .revoked
+        case .done: return .published
+        case .no: return .missing
+        default: return .unknown
         }
     }
 
-    private func words(forCard isPublished: Bool?) -> String {
-        switch isPublished {
-        case true?: "published"
-        case false?: "not published; to publish it: sotto keygen public\(options.option) --send"
-        case nil: "unknown: the relay gave no answer"
+    private func words(for place: CardPlace) -> String {
+        switch place {
+        case .published: "published"
+        case .missing: "not published; to publish it: sotto keygen public\(options.option) --send"
+        case .unknown: "unknown: the relay gave no answer"
+        case .revoked:
+            "revoked: contacts and relays refuse this identity; to make a new one: sotto keygen -o FILE"
         }
     }
 
     /// Returns the words for the number of one-time prekeys in the state. A relay that refuses a person has neither the card nor these.
-    private func words(for count: String, isCardPublished: Bool?) -> String {
+    private func words(forPreKeys count: String, _ place: CardPlace) -> String {
         let option = options.option
+        if case .revoked = place { return "revoked" }
         if count == "0" { return "none; to publish them: sotto keygen prekeys\(option) --send" }
-        return switch isCardPublished {
-        case true?: "\(count) made here and not used"
-        case false?:
+        return switch place {
+        case .published, .revoked: "\(count) made here and not used"
+        case .missing:
             "\(count) made here, perhaps none at the relay; to publish them: sotto keygen prekeys\(option) --send"
-        case nil: "\(count) made here; unknown whether a relay has them"
+        case .unknown: "\(count) made here; unknown whether a relay has them"
         }
     }
 }

@@ -53,6 +53,24 @@ import Testing
         #expect(world.run("contact", ["add", "--name", "bob"], input: "before") == 12)
     }
 
+    /// The owner hears of it: from `whoami`, and then when writing.
+    @Test func aRevokedOwnerIsTold() throws {
+        let key = world.scratch("bob.key")
+        try must(
+            "keygen", ["set", "--relay", "tcp://\(world.address)", "-q", key], output: "card")
+        try must("send", [], input: "card")
+        try must("keygen", ["revoke", "-o", world.scratch("revocation"), key])
+        try must("send", ["--relay", "tcp://\(world.address)"], input: "revocation")
+        try must("sotto", ["whoami", "-i", key], output: "shown")
+        let shown = world.scratch.lines("shown").joined(separator: "\n")
+        #expect(shown.contains("revoked: contacts and relays refuse this identity"), "\(shown)")
+        world.scratch.write("text", Array("hello".utf8))
+        #expect(world.run("encrypt", ["--to", "me", "-i", key], input: "text") == 12)
+        #expect(world.errors.contains("this identity is revoked"), "\(world.errors)")
+        try must("keygen", ["public", key])
+        #expect(world.errors.contains("this identity is revoked"), "\(world.errors)")
+    }
+
     @Test func aSuccessionIsPublishedAndTheOldMailIsFetched() throws {
         let (key, new) = (world.scratch("bob.key"), world.scratch("new.key"))
         try must("keygen", ["set", "--relay", "tcp://\(world.address)", key], output: "set")
@@ -71,6 +89,9 @@ import Testing
         #expect(world.ids("own").isEmpty)
         #expect(
             world.errors.contains("3 messages to your former identity arrived"), "\(world.errors)")
+        #expect(!world.errors.contains("state that is lost"), "\(world.errors)")
+        // That recv published prekeys of the new identity too.
+        try must("recv", ["--bundle", next.description, "-i", key], output: "bundle")
         try must("recv", ["--again", "-i", key], output: "again")
         #expect(world.ids("again") == ids)
     }

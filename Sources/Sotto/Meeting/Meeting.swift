@@ -143,6 +143,18 @@ public struct MeetingKeys: ~Copyable {
         return .deviceAnswer(share: responder.share, card: sealed.box, proof: sealed.proof)
     }
 
+    /// The 60 digits that the users of both sides compare if an attacker can have the code. With each side the attacker has another
+    /// meeting, and so another number.
+    public borrowing func comparison() -> String {
+        hkdfSHA256(key, info: "sotto/meeting/v1 comparison", count: 60).withBytes { bytes in
+            stride(from: 0, to: bytes.count, by: 5).map { start in
+                let number = bytes[start..<start + 5].reduce(0) { ($0 << 8 | UInt64($1)) }
+                let digits = String(number % 100_000)
+                return String(repeating: "0", count: 5 - digits.count) + digits
+            }.joined()
+        }
+    }
+
     /// The uses of proofs and cards. Each has its own keys.
     fileprivate enum Use: String {
         case answer

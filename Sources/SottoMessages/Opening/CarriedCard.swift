@@ -50,9 +50,14 @@ extension StateTransaction {
     func take(answer message: Message) throws {
         guard message.authenticated, let sender = message.from, sender != owner.id else { return }
         if let time = message.time { try noteAnswer(of: sender, sent: time) }
-        guard let card = message.cardOrSuccessor, var contact = try contact(id: sender) else {
-            return
-        }
+        try take(cardIn: message)
+    }
+
+    /// Stores the card that an authentic message of a contact carries. With the news of a lost state it is no answer.
+    func take(cardIn message: Message) throws {
+        guard let sender = message.from, let card = message.cardOrSuccessor,
+            var contact = try contact(id: sender)
+        else { return }
         try take(card, of: &contact)
     }
 

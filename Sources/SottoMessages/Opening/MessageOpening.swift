@@ -241,9 +241,10 @@ final class MessageOpening<Input: MessageInput> {
             // A message that a suite refuses without a reason may open after another chat or contact is added.
             let isRefused = (error as? SuiteError) == .refused
             if isRefused { isUnopenable = true }
-            // The rules of a group refuse a message for good.
+            // The rules of a group refuse a message for good, and a device that was removed does not return.
             let isFinal =
-                [.refused, .tooManyInvitations].contains(error as? GroupError)
+                failure.message == Failure.removedDevice.message
+                || [.refused, .tooManyInvitations].contains(error as? GroupError)
                 || final.contains(failure.status)
             return .failed(failure, id: id, isFinal: !isRefused && isFinal)
         }

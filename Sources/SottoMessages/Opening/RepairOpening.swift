@@ -11,6 +11,11 @@ extension MessageOpening {
         repair message: Message, isAccepted: Bool, _ envelope: (id: String, digest: [UInt8]),
         _ transaction: StateTransaction
     ) throws -> OpenedLine {
+        if isAccepted, message.authenticated, message.from == transaction.owner.id {
+            let device = message.device ?? transaction.owner.id
+            if !isPreview { try transaction.takeRepair(fromOwn: device) }
+            return .dropped
+        }
         guard isAccepted, message.authenticated, message.group == nil, let sender = message.from,
             sender != transaction.owner.id, let contact = try transaction.contact(id: sender),
             !contact.name.isEmpty, contact.changed == nil, let written = message.time,
@@ -22,6 +27,9 @@ extension MessageOpening {
         guard !isPreview else { return .message(message, number: nil, seen: false) }
         let number = try transaction.recordOpened(
             id: envelope.id, digest: envelope.digest, message)
+        // The lost machine can have had another list of devices.
+        try transaction.take(cardIn: message)
+        try transaction.passOn(message, number: number)
         return .message(message, number: number, seen: false)
     }
 
@@ -31,6 +39,11 @@ extension MessageOpening {
         _ error: SessionError, _ transaction: StateTransaction?
     ) throws -> (failure: Failure, claimed: KeyID)? {
         guard var claimed = error.claimedSender else { return nil }
+        let own = try transaction?.otherDevices().first { $0.id == claimed }
+        if let own {
+            if !isPreview { try transaction?.noteUnopened(from: claimed) }
+            return (error.failure(claimed: ownDevice(named: own.name ?? "")), claimed)
+        }
         if let person = try transaction?.person(ofDevice: claimed) { claimed = person }
         guard let transaction, let contact = try transaction.contact(id: claimed),
             !contact.name.isEmpty

@@ -37,7 +37,7 @@ extension MessageOpening {
         }
         if card.id == owner.id {
             // Only the first device signs lists, and the others get them from it or with its card.
-            guard try transaction.keep(ownersCard: card) else { throw Failure.foreignList }
+            guard try transaction.takeOwnList(on: card) else { throw Failure.foreignList }
         }
         message.device = sender
         message.from = card.id
@@ -59,7 +59,7 @@ extension MessageOpening {
         guard message.from == transaction.owner.id,
             let card = message.card.flatMap({ try? Card(record: $0) })
         else { return }
-        try transaction.keep(ownersCard: card)
+        _ = try transaction.takeOwnList(on: card)
     }
 
     /// Puts the id of the message in place of that of its copy for this device. Returns the line of a message that is here already, or
@@ -158,7 +158,7 @@ extension MessageOpening {
 }
 
 extension Failure {
-    fileprivate static let removedDevice = Failure(
+    static let removedDevice = Failure(
         .untrusted, "the message is from a device that its owner has removed")
     fileprivate static let foreignList = Failure(
         .untrusted,

@@ -8,14 +8,16 @@ extension RecipientDirectory {
     private static let otherMembers = 1_024
 
     /// Returns the owner's card if a message to one person has to carry it, and counts the message: the person has not answered
-    /// yet, and the message has content or invites to a group, with space for the card.
+    /// yet, and the message has content or invites to a group, with space for the card. The news of a lost state carries it always.
     func card(
         for destination: Destination, with body: JSONObject,
         _ extra: [(name: String, value: JSON)], _ transaction: StateTransaction
     ) throws -> JSONObject? {
+        let isRepair = body["type"]?.string == RepairBody.type
         let isAnnouncement = body["type"]?.string == DeviceBody.type
         guard let person = destination.recipient, destination.takesCard,
             try isAnnouncement
+                || isRepair && transaction.contact(id: person.id) != nil
                 || person.id != own && transaction.lacksCard(person.id)
                     && ((try? MessageBody(body))?.isContent == true || Self.isInvitation(body)),
             let card = try ownCard(for: person.id, transaction)

@@ -126,7 +126,7 @@ package struct MessageWriting<Sealed> {
     /// A line of the input.
     private enum Line {
         case message(MessageText)
-        /// The record of a room, or of the blob that it needs, or an envelope for an own device: it is for `send`.
+        /// The record of a room, or of the blob that it needs, an envelope for an own device, or the owner's card: it is for `send`.
         case room(JSONObject)
     }
 
@@ -143,7 +143,7 @@ package struct MessageWriting<Sealed> {
         }
         if passesRooms, case .failure = content, let record = try? JSON.object(parsing: bytes),
             let type = record["type"]?.string,
-            [RoomRecord.type, BlobRecord.type, "envelope"].contains(type)
+            [RoomRecord.type, BlobRecord.type, "envelope", "contact"].contains(type)
         {
             return .success(.room(record))
         }

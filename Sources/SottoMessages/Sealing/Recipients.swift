@@ -134,7 +134,13 @@ package struct Recipients {
             return mailboxes.to.isEmpty
                 ? .none : .mailboxes(try directory.people(mailboxes.to, ttl: mailboxes.ttl))
         }
-        named = try store.map { try $0.preview { try book.reading(in: $0, find) } } ?? find()
+        named =
+            try store.map {
+                try $0.preview {
+                    try $0.checkRevocation()
+                    return try book.reading(in: $0, find)
+                }
+            } ?? find()
         self.directory = directory
         let blobs = try store.map { try BlobFolder(directory: $0.directory) }
         self.blobs = blobs
@@ -338,9 +344,10 @@ package struct Recipients {
                 try directory.destination($0, isShort: isShort, transaction)
             }
         case (_, let to?):
-            // On another device, a note to oneself is for this one, and a body about a group for the first one.
+            // On another device, a note to oneself is for this one, and a body about a group or a lost state for the first one.
             let isNote =
-                KeyID(to) == directory.own && message.body["type"]?.string != GroupBody.type
+                KeyID(to) == directory.own
+                && ![GroupBody.type, RepairBody.type].contains(message.body["type"]?.string)
             if !isNote, let device = try KeyID(to).flatMap({ try directory.ownDevice($0) }) {
                 var job = job(
                     message, ttl: ttl,

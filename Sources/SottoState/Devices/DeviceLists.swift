@@ -132,6 +132,19 @@ extension StateTransaction {
         return true
     }
 
+    /// Takes the owner's card that another own device sent, like ``keep(ownersCard:)``. The first device signs the lists itself, so it
+    /// takes one only if its state is new or restored. Returns `false` if the card is not taken.
+    package func takeOwnList(on card: Card) throws(StateError) -> Bool {
+        guard owner.owner == nil else { return try keep(ownersCard: card) }
+        guard card.id == owner.id, let list = card.devices, try newState() != nil else {
+            return false
+        }
+        switch try keep(list) {
+        case .kept, .known: return true
+        case .older, .fork: return false
+        }
+    }
+
     /// Returns the card of the person whose device this is; `nil` on the first device.
     func ownersCard() throws(StateError) -> Card? {
         guard let owner = owner.owner, try hasDevices() else { return nil }
@@ -179,6 +192,21 @@ extension StateTransaction {
         return number == 0 ? nil : try? DeviceList(shown: number, by: owner)
     }
 
+    private static let directoryName = "list in the directory"
+
+    /// Returns the number of the owner's list that others get, if it is not known that the relay's directory has it; `nil` on
+    /// another device than the first one, and without a list.
+    package func unpublishedList() throws(StateError) -> Int64? {
+        guard owner.owner == nil, try devices(of: owner.id) != nil else { return nil }
+        let number = try shownDevices()?.seq ?? 0
+        return try remembered(Self.directoryName) == number ? nil : number
+    }
+
+    /// Notes that the relay's directory has the list with a number, or has no card of the owner.
+    package func noteDirectory(list number: Int64) throws(StateError) {
+        try remember(Self.directoryName, number)
+    }
+
     /// Whether this is another device than the first one, on a private list: the first one sends what is written here.
     public func handsOver() throws(StateError) -> Bool {
         guard owner.owner != nil else { return false }
@@ -210,6 +238,15 @@ extension StateTransaction {
 }
 
 extension IdentityStore {
+    /// Returns whether the state of an identity on this machine knows that the identity is revoked.
+    public static func isRevoked(_ identity: Identity, lockTimeout: Double) throws -> Bool {
+        guard let directory = try StateDirectory.existing(),
+            let store = try existing(
+                in: directory, identity: identity, lockTimeout: lockTimeout)
+        else { return false }
+        return try store.preview { try $0.isRevoked(identity.id) }
+    }
+
     /// Returns the card that others get of an identity. The list of devices is that of the identity's state on this machine; without
     /// a state the card is without a list.
     public static func ownCard(

@@ -95,6 +95,9 @@ extension StateTransaction {
             let from = message.from, from != owner.id, Envelope.isID(message.id),
             try hasOtherDevices(), message.list != (try devices(of: owner.id)?.seq)
         else { return }
+        if message.body["type"]?.string == RepairBody.type {
+            return try tellDevices(message: number)
+        }
         switch MessageBody(local: message.body)?.kind {
         case .system, .other, .history, .typing, .presence, .call, nil: return
         default: try tellDevices(message: number)

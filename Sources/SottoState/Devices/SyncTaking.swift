@@ -146,9 +146,13 @@ extension StateTransaction {
         received record: JSONObject, at now: Timestamp
     ) throws(StateError) -> TakenItem {
         guard let message = Message(record: record), let from = message.from,
-            from != owner.id, Envelope.isID(message.id), message.body.isTold,
+            from != owner.id, Envelope.isID(message.id),
             try person(ofDevice: from) == nil
         else { return .refused }
+        if message.group == nil, message.body["type"]?.string == RepairBody.type {
+            return try take(passedRepair: message, from: from, at: now)
+        }
+        guard message.body.isTold else { return .refused }
         // The first device had not blocked the sender when it took the message; all devices have the same messages.
         switch try known(message) {
         case .new:
@@ -159,6 +163,22 @@ extension StateTransaction {
         case .same, .deleted: return .taken
         case .different: return .different
         }
+    }
+
+    /// Takes the news that a contact lost a state, which only the first device got.
+    private func take(
+        passedRepair message: Message, from: KeyID, at now: Timestamp
+    ) throws(StateError) -> TakenItem {
+        guard let contact = try contact(id: from), !contact.name.isEmpty, contact.changed == nil,
+            let written = message.time,
+            let body = try takeRepair(
+                from: contact, device: message.device ?? from, written: written, at: now)
+        else { return .taken }
+        var message = message
+        message.body = body
+        let number = try recordOpened(
+            id: message.id, digest: StoredMessage.repeatDigest, message, at: now)
+        return .received(message, number: number)
     }
 
     /// Queues an own message for the other devices, except one that a device makes itself or that is for one device.

@@ -53,7 +53,7 @@ extension StateTransaction {
     }
 
     /// Returns the publication for `relay` after the relay reported its stock, or `nil` if the stock is sufficient or
-    /// nothing was ever published.
+    /// nothing was ever published. An identity that replaces another one gets its first prekeys too.
     ///
     /// A state without prekeys whose owner has some at the relay is new: the publication replaces those of the lost state.
     ///
@@ -66,7 +66,9 @@ extension StateTransaction {
     ) throws(StateError) -> PreKeyPublication? {
         let signed = try newest(.signed)
         let isFirst = try !hasPreKeys()
-        guard !isFirst || signedID > 0 || oneTimeMark > 0 else { return nil }
+        // An identity that replaces another one is published with its succession.
+        let isSuccessor = owner.succession?.next == owner.id
+        guard !isFirst || signedID > 0 || oneTimeMark > 0 || isSuccessor else { return nil }
         // The relay has seen higher numbers than this state: a later state was lost, and with it the secrets of the
         // relay's prekeys above our last number.
         let isBehind = try oneTimeMark > last(.oneTime)

@@ -42,11 +42,12 @@ public enum RepairBody {
 
 /// Lost states. The owner whose state is new tells contacts, at most once a day each; no envelope causes it.
 extension StateTransaction {
-    /// Returns what happened last to the state within 30 days, or `nil` if it is not new.
+    /// Returns what happened last to the state within 30 days, or `nil` if it is not new. The first state of another device than the
+    /// first one is not: before it nobody had a session with the device.
     public func newState(at now: Timestamp = .now()) throws(StateError) -> NewState? {
         var last: NewState?
         for cause in NewState.Cause.allCases {
-            guard let since = try remembered(cause.name),
+            guard cause != .made || owner.owner == nil, let since = try remembered(cause.name),
                 (-Self.day..<NewState.lifetime).contains(now.seconds - since),
                 since >= last?.since.seconds ?? .min
             else { continue }
@@ -55,40 +56,65 @@ extension StateTransaction {
         return last
     }
 
-    /// A contact who can have sessions that this state lacks.
+    /// A contact, or another device of the owner, who can have sessions that this state lacks.
     public struct RepairDue: Sendable {
-        /// The contact.
-        public let contact: Contact
-        /// When an envelope that could not be opened last claimed to be from the contact, or `nil`.
+        /// The id of the contact or of the own device, for which the record is.
+        public let id: KeyID
+        /// The name of the contact, or of the own device; empty for the first device.
+        public let name: String
+        /// Whether it is another device of the owner.
+        public let isOwn: Bool
+        /// When an envelope that could not be opened last claimed to be from there, or `nil`.
         public let unopened: Timestamp?
-        /// When the contact was told, within the last day, or `nil`.
+        /// When all its machines were told, within the last day, or `nil`.
         public let told: Timestamp?
+        /// The machines that were not told.
+        let untold: [KeyID]
     }
 
-    /// Returns the contacts with whom no session began after the state was new, or of whom an envelope could not be opened since. Blocked
-    /// contacts and contacts with an unconfirmed key change are left out.
+    /// Returns the contacts and own devices with one of whose machines no session began after the state was new, or of whom an envelope
+    /// could not be opened since. Blocked contacts and contacts with an unconfirmed key change are left out.
     public func repairsDue(
         _ state: NewState, at now: Timestamp = .now()
     ) throws(StateError) -> [RepairDue] {
-        var due: [RepairDue] = []
+        var due: [RepairDue?] = []
         for contact in try store.contacts(connection) {
             guard !contact.name.isEmpty, !contact.isBlocked, contact.changed == nil,
                 contact.id != owner.id
             else { continue }
-            let mark = store.mark(contact.id)
-            let unopened = try time(.unopened, mark, after: state.since.seconds)
+            let others = try devices(of: contact.id)?.devices.map(\.id) ?? []
+            due.append(
+                try repairDue(contact.id, contact.name, [contact.id] + others, state, at: now))
+        }
+        for device in try otherDevices() {
+            due.append(
+                try repairDue(
+                    device.id, device.name ?? "", isOwn: true, [device.id], state, at: now))
+        }
+        return due.compactMap(\.self)
+    }
+
+    private func repairDue(
+        _ id: KeyID, _ name: String, isOwn: Bool = false, _ machines: [KeyID], _ state: NewState,
+        at now: Timestamp
+    ) throws(StateError) -> RepairDue? {
+        let unopened = try time(.unopened, store.mark(id), after: state.since.seconds)
+        var (hasAll, untold, told): (Bool, [KeyID], Timestamp?) = (true, [], nil)
+        for machine in machines {
+            let mark = store.mark(machine)
             let began = try connection.exists(
                 "SELECT 1 FROM session WHERE peer = ? AND retired = 0 AND began > ?", mark,
                 state.since.seconds)
             guard unopened != nil || !began else { continue }
-            let told = try time(.repairMade, mark, after: now.seconds - RepairBody.pause + 1)
-            due.append(
-                RepairDue(
-                    contact: contact, unopened: unopened,
-                    // A time in the future, from a clock that was ahead, does not count.
-                    told: told.flatMap { $0.seconds <= now.seconds ? $0 : nil }))
+            hasAll = false
+            // A time in the future, from a clock that was ahead, does not count.
+            let last = try time(.repairMade, mark, after: now.seconds - RepairBody.pause + 1)
+            if let last, last.seconds <= now.seconds { told = last } else { untold.append(machine) }
         }
-        return due
+        guard !hasAll else { return nil }
+        return RepairDue(
+            id: id, name: name, isOwn: isOwn, unopened: unopened,
+            told: untold.isEmpty ? told : nil, untold: untold)
     }
 
     /// Returns the time of a note if it is not before `start`.
@@ -99,20 +125,25 @@ extension StateTransaction {
         return Timestamp(seconds: seconds)
     }
 
-    /// Records that a contact is told. The sessions with the contact are not used any more, and the next publication has new signed
-    /// prekeys.
-    public func beginRepair(with peer: KeyID, at now: Timestamp = .now()) throws(StateError) {
-        let mark = store.mark(peer)
-        try setNote(.repairMade, mark: mark, to: now.seconds)
-        try removeNote(.unopened, mark: mark)
-        try retireSessions(with: peer)
-        try forgetQuestions(to: peer)
+    /// Records that the machines of a contact, or an own device, are told. The sessions with them are not used any more, and the next
+    /// publication has new signed prekeys.
+    public func beginRepair(
+        with due: RepairDue, at now: Timestamp = .now()
+    ) throws(StateError) {
+        try removeNote(.unopened, mark: store.mark(due.id))
+        for machine in due.untold {
+            try setNote(.repairMade, mark: store.mark(machine), to: now.seconds)
+            try retireSessions(with: machine)
+            try forgetQuestions(to: machine)
+        }
         try wantRenewal()
     }
 
-    /// Records that an envelope that could not be opened claims to be from a contact.
+    /// Records that an envelope that could not be opened claims to be from a contact or an own device.
     package func noteUnopened(from peer: KeyID, at now: Timestamp = .now()) throws(StateError) {
-        guard try contact(id: peer) != nil else { return }
+        let isContact = try contact(id: peer) != nil
+        let isOwn = try otherDevices().contains { $0.id == peer }
+        guard isContact || isOwn else { return }
         try setNote(.unopened, mark: store.mark(peer), to: now.seconds)
     }
 
@@ -141,6 +172,15 @@ extension StateTransaction {
             "type": .string(RepairBody.type), "unread": .integer(Int64(unread)),
             "name": .string(contact.name),
         ]
+    }
+
+    /// Takes the news that another device of the owner lost its state: the next message to it begins a new session.
+    package func takeRepair(fromOwn device: KeyID) throws(StateError) {
+        guard device != owner.device, try otherDevices().contains(where: { $0.id == device }) else {
+            return
+        }
+        try retireSessions(with: device)
+        try forgetQuestions(to: device)
     }
 
     /// Returns the own messages of the last 30 days to a contact who told in this time that the state was lost: those that nothing shows

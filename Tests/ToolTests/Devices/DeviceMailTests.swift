@@ -210,4 +210,79 @@ import Testing
         let mailboxes = try world.send("alice", "hi", ["--to", "bob"])
         #expect(mailboxes.contains("bob-0"))
     }
+
+    /// Begins a session of one device with another one, and loses it there.
+    private func loseSession(
+        _ world: DeviceWorld, of device: String, with lost: String
+    ) throws {
+        let bundle = try world.store(world.device(lost)).transaction { transaction in
+            let publication = try transaction.publication(oneTime: 1)
+            return try publication.bundle(oneTime: publication.oneTimePreKeys.first)
+        }
+        _ = try world.store(world.device(device)).transaction { try $0.begin(with: bundle) }
+        try world.store(world.device(lost)).transaction { transaction in
+            try transaction.connection.run("DELETE FROM prekey")
+        }
+    }
+
+    private func hasSession(
+        _ world: DeviceWorld, of device: String, with other: String
+    ) throws -> Bool {
+        let peer = try world.device(other).identity.device
+        return try world.store(world.device(device)).preview { try $0.hasSession(with: peer) }
+    }
+
+    /// Machine one lost its state. Its other machines and all machines of a contact begin new sessions.
+    @Test func aLostStateIsToldToOwnMachinesAndToAllMachinesOfAContact() throws {
+        let world = try World()
+        var random = Generator(seed: 7)
+        for device in ["alice-0", "bob", "bob-0"] {
+            try loseSession(world, of: device, with: "alice")
+        }
+        // What the own machine writes cannot be opened, and the error names it.
+        try world.send("alice-0", "hello", ["--to", "bob"])
+        let alice = try world.device("alice")
+        let run = try world.home.run(
+            "decrypt", ["-q", "-i", "alice.key"], text: alice.mail.joined(separator: "\n") + "\n")
+        #expect(run.status == 10, "\(run.stderr)")
+        #expect(run.stderr.contains("from your device alice-0"), "\(run.stderr)")
+        alice.mail = []
+        let records = try world.must("alice", "contact", ["repair"]).text
+        let told = try world.send("alice", records)
+        #expect(Set(told) == ["alice-0", "alice-1", "bob", "bob-0"])
+        for device in ["alice-0", "bob", "bob-0"] {
+            #expect(try hasSession(world, of: device, with: "alice"))
+            try world.read(device, &random)
+            #expect(try !hasSession(world, of: device, with: "alice"), "\(device)")
+        }
+        let again = try world.home.run("contact", ["repair", "-i", "alice.key"])
+        #expect(again.status == 1 && again.stderr.contains("told today"), "\(again.stderr)")
+    }
+
+    /// The owner of the lost state does not know the other machine of the contact, so that machine one of the contact passes it on.
+    @Test func aRepairIsPassedOnToMachinesThatItsSenderDoesNotKnow() throws {
+        let world = try World(alice: 0)
+        var random = Generator(seed: 8)
+        let (alice, bob) = (try world.device("alice"), try world.device("bob"))
+        try world.store(alice).transaction { transaction in
+            try transaction.connection.run("DELETE FROM device_list")
+            try transaction.connection.run("DELETE FROM device")
+            try transaction.save(
+                Contact(
+                    name: "bob", id: bob.identity.id, card: bob.identity.card(issued: .now())))
+        }
+        try loseSession(world, of: "bob-0", with: "alice")
+        let told = try world.send("alice", world.must("alice", "contact", ["repair"]).text)
+        #expect(told == ["bob"])
+        try world.settle(&random)
+        #expect(try !hasSession(world, of: "bob-0", with: "alice"))
+        let shown = try world.must("bob-0", "history", ["alice", "--text"]).text
+        #expect(shown.contains("lost the messages of a machine"), "\(shown)")
+        // Alice learns of the machine, and can tell it the same day.
+        try world.store(alice).transaction { transaction in
+            _ = try transaction.take(devices: #require(world.lists["bob"]))
+        }
+        let rest = try world.must("alice", "contact", ["repair"])
+        #expect(try Set(world.send("alice", rest.text)) == ["bob", "bob-0"])
+    }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import SottoContacts
 import SottoDatabase
@@ -493,7 +494,7 @@ import Testing
 
 /// `sotto init --recover` of machine one, whose card in the directory names the other machine.
 @Suite(.timeLimit(.minutes(60))) struct DeviceRecoveryTests {
-    /// Pairs two machines, publishes the card, and returns the words of the first one.
+    /// Pairs two machines, which publishes the card with the list, and returns the words of the first one.
     private func lose(_ machines: PairingTests.Machines) throws -> String {
         let (request, code) = try machines.request()
         let added = try machines.addCommand(code).run()
@@ -501,8 +502,6 @@ import Testing
         let made = try #require(try request.finish().first)
         try #require(made.status == 0, "\(made.stderr)")
         let alice = machines.identity("alice")
-        let published = try machines.first.run("sotto", ["keygen", "public"] + alice + ["--send"])
-        #expect(published.status == 0, "\(published.stderr)")
         return String(
             decoding: try machines.first.output("keygen", ["words"] + alice), as: UTF8.self)
     }
@@ -526,9 +525,14 @@ import Testing
         let session = try TerminalSession(recovery(machines, in: home))
         try session.expect("Your recovery words: ")
         try session.type(words)
-        try session.expect("Type yes if this machine is lost too")
+        try session.expect("Type yes if laptop is lost too")
         #expect(session.text.contains("laptop stays a device of yours"), "\(session.text)")
         try session.type(isLost ? "yes\n" : "no\n")
+        if !isLost {
+            // The machine that stays can have sessions with the lost one.
+            try session.expect("Type yes to tell all of them: ")
+            try session.type("yes\n")
+        }
         let run = try session.finish()
         #expect(run.status == 0, "\(session.text)")
         #expect(try machines.devices(home, "alice").count == (isLost ? 1 : 2))
@@ -549,5 +553,74 @@ import Testing
         #expect(run.stderr.contains("laptop stays a device of yours"), "\(run.stderr)")
         #expect(run.text.contains("sotto device remove laptop --send"), "\(run.text)")
         #expect(try machines.devices(home, "alice").count == 2)
+    }
+
+    /// The laptop that stays hears of the loss, and the identity of a device does nothing of machine one.
+    @Test func theOtherMachineIsToldOfTheLoss() throws {
+        let machines = try PairingTests.Machines()
+        let words = try lose(machines)
+        let home = Home()
+        let run = try recovery(machines, in: home).run(stdin: .whole(Array(words.utf8)))
+        #expect(run.status == 0, "\(run.stderr)")
+        let alice = machines.identity("alice")
+        let told = try home.run("sotto", ["contact", "repair"] + alice + ["--send"])
+        #expect(told.status == 0 && told.text.contains("stored"), "\(told.stderr)")
+        let again = try home.run("contact", ["repair"] + alice)
+        #expect(again.status == 1 && again.stderr.contains("told today"), "\(again.stderr)")
+        // It is no message.
+        let bodies = try machines.read(machines.second, "laptop")
+        #expect(!bodies.contains { $0["type"]?.string == "repair" })
+        let laptop = machines.identity("laptop")
+        for command in [["words"], ["revoke", "-o", "page"], ["rotate", "-o", "new.key"]] {
+            let refused = try machines.second.run("keygen", command + laptop)
+            #expect(refused.status == 64, "\(command): \(refused.stderr)")
+            #expect(refused.stderr.contains("only machine one"), "\(refused.stderr)")
+        }
+        for option in [["--name", "al"], ["--relay", "tcp://relay.example.org"], ["--no-relay"]] {
+            let refused = try machines.second.run("keygen", ["set"] + option + laptop)
+            #expect(refused.status == 64 && refused.stderr.contains("machine one"))
+        }
+        // Nobody had a session with a device before its state was made.
+        let none = try machines.second.run("contact", ["repair"] + laptop)
+        #expect(none.status == 1 && none.stderr.contains("neither new nor"), "\(none.stderr)")
+    }
+
+    /// A list that did not reach the directory is published by the next `recv`, and a state with an earlier list takes the later one.
+    @Test func recvComparesTheListWithTheDirectory() throws {
+        let machines = try PairingTests.Machines()
+        let words = try lose(machines)
+        let alice = machines.identity("alice")
+        func receive(_ home: Home) throws -> String {
+            try home.run("recv", ["--relay", machines.address] + alice).stderr
+        }
+        let id = try #require(try machines.devices(machines.first, "alice").first?["id"]?.string)
+        func card() throws -> [UInt8] {
+            try machines.first.run("recv", ["-q", "--card", id, "--relay", machines.address])
+                .stdout
+        }
+        let earlier = try card()
+        #expect(try !receive(machines.first).contains("list of your devices"))
+        // Of two cards of one second a relay keeps either.
+        usleep(1_100_000)
+        _ = try machines.first.output("device", ["rename", "laptop", "desk"] + alice)
+        #expect(try String(decoding: card(), as: UTF8.self).contains("\"laptop\""))
+        let said = try receive(machines.first)
+        #expect(said.contains("had an earlier list of your devices"), "\(said)")
+        #expect(try String(decoding: card(), as: UTF8.self).contains("\"desk\""))
+        #expect(try !receive(machines.first).contains("list of your devices"))
+        // Another machine one, from the words, with the earlier list.
+        let home = Home()
+        home.files.write("pass", Array("a long passphrase".utf8))
+        _ = try home.output(
+            "keygen",
+            [
+                "recover", "-o", "alice.key", "--relay", machines.address, "--protect",
+                "--passphrase", "@FILE:pass", "-q",
+            ], stdin: Array(words.utf8))
+        _ = try home.output("device", ["restore"] + alice, stdin: earlier)
+        #expect(try machines.devices(home, "alice").last?["name"]?.string == "laptop")
+        let taken = try receive(home)
+        #expect(taken.contains("is later than that of this state"), "\(taken)")
+        #expect(try machines.devices(home, "alice").last?["name"]?.string == "desk")
     }
 }

@@ -51,7 +51,7 @@ extension HintTests {
                 #expect(try world.must("bob", "decrypt", [], text: mail).contains("repair"))
             }),
         HintCase(
-            "history: note: the backup can lack changes of groups; after your contacts are told, ask members: sotto group sync | sotto encrypt | sotto send",
+            "history: note: the backup can lack changes of groups; …ask members: sotto group sync | sotto encrypt | sotto send",
             situation: { world in try world.restoreTeam() },
             result: { (world, _) throws in try world.expectQuestion() }),
         HintCase(

@@ -53,8 +53,16 @@ struct HintTests {
             "needs two lists with one number; DeviceDecisionTests make them",
         "recv: note: … is a full device now; to tell your contacts and machines: sotto device announce… --send":
             "needs a device of a day; aDeviceIsFullAfterADay settles one",
-        "to publish your card: sotto keygen public… --send":
-            "needs a second machine; PrivateListTests change the list",
+        "the list of your devices on your card at … is later than that of this state, and was taken; to see it: sotto device list":
+            "needs a second machine; DeviceRecoveryTests take a list",
+        "the list of your devices on your card at … is another one with the same number: an attacker can have your words; compare the lists on your machines: sotto device list":
+            "needs two lists with one number; DeviceDecisionTests make them",
+        "  sotto recv --card … | sotto device restore":
+            "needs a relay that gives no answer; DeviceRecoveryTests run it with another",
+        "revoked: contacts and relays refuse this identity; to make a new one: sotto keygen -o FILE":
+            "has a name to fill in; RotationProgramTests expect it",
+        "begin again with a new code: sotto meet, or for a device: sotto device request --name NAME --relay URL --send":
+            "waits for another person; MeetTests run the first",
         "if it is yours: sotto device confirm --now … --send":
             "needs a second machine; PairingTests run it",
         "device list": "the name of a stored fact",
@@ -67,17 +75,17 @@ struct HintTests {
         "remove one first: sotto device list": "needs eight machines",
         "get the card of the person: «cardLookupCommand»":
             "needs the card of a device; DeviceDecisionTests expect the failure",
-        "get the present card: «cardLookupCommand»":
+        "ask its owner to publish the present one, on machine one: sotto keygen public --send":
             "needs an earlier list; DeviceDecisionTests expect the failure",
         "protect it first: sotto keygen passwd …":
             "asks for a passphrase on the terminal; PairingTests expect it",
-        "run on the new machine: sotto device request --name NAME --send":
+        "run on the new machine: sotto device request --name NAME --relay URL --send":
             "has a name to fill in; PairingTests run it",
-        "use a new place: sotto device request --name NAME --send":
+        "use a new place: sotto device request --name NAME --relay URL --send":
             "has a name to fill in; PairingTests run it",
-        "begin again with a new code: sotto device request --name NAME --uri --send":
+        "begin again with a new code: sotto device request --name NAME --relay URL --uri --send":
             "has a name to fill in; PairingTests run it",
-        "begin again with a new code on the new machine: sotto device request --name NAME --send":
+        "begin again with a new code on the new machine: sotto device request --name NAME --relay URL --send":
             "has a name to fill in; PairingTests run it",
         "the last messages to … were not sent, so that the session ends; to see them: sotto history unsent":
             "needs 192 messages that were not sent; whatFollowsManyLostMessagesIsRead expects it",

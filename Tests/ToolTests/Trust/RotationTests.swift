@@ -80,6 +80,17 @@ import Testing
         #expect(try run("keygen", "rotate", "--again", "alice.key").status == 1)
     }
 
+    /// The new file has a passphrase if the old one has one.
+    @Test func aProtectedIdentityIsReplacedByAProtectedOne() throws {
+        home.files.write("pass", Array("a long passphrase".utf8))
+        try must("keygen", "passwd", "--passphrase", "@FILE:pass", "-q", "bob.key")
+        try must(
+            "keygen", "rotate", "-o", "new.key", "--identity-passphrase", "@FILE:pass", "bob.key")
+        let text = String(decoding: try home.files.read("new.key"), as: UTF8.self)
+        #expect(text.hasPrefix("-----BEGIN AGE ENCRYPTED FILE-----"))
+        try must("keygen", "public", "--identity-passphrase", "@FILE:pass", "new.key")
+    }
+
     @Test func aContactDecidesAndIsToldThatTheOldKeySigned() throws {
         let (record, _) = try rotate()
         let new = try identity("new.key")
@@ -200,6 +211,7 @@ import Testing
             "encrypt", "--to", "alice.card", "-i", "bob.key", input: Array("hi".utf8))
         try must("contact", "add", "bob.revocation", "-i", "alice.key")
         #expect(try bob()["doubt"] == .string("revoked"))
+        #expect(try must("contact", "list", "--text", "-i", "alice.key").text.contains("revoked"))
         let read = try run("decrypt", "-i", "alice.key", input: sealed.stdout)
         #expect(read.status == 12 && read.text.contains("revoked"))
         #expect(
