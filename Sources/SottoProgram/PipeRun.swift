@@ -23,7 +23,7 @@ public struct PipeRun {
         public let statuses: [Int32]
         /// The output of the last stage, if it was not shown.
         public let output: [UInt8]
-        /// Whether the last of several stages got no input.
+        /// Whether the last of several stages got no input but error records, as `encrypt` prints for each line that failed.
         public let isEmpty: Bool
 
         /// The status of the last stage that failed, else 0. A last stage without input does not count if an earlier one
@@ -54,7 +54,7 @@ public struct PipeRun {
         var channels: [PipeTransfer.Channel] = []
         var children: [pid_t] = []
         var source: PipeEnds?
-        var isEmpty = stages.count > 1
+        var (isEmpty, beginning) = (stages.count > 1, LineBeginning())
         if let input {
             let stdin = try PipeEnds()
             channels.append(.init(input, to: stdin))
@@ -86,7 +86,7 @@ public struct PipeRun {
                 channels.append(
                     .init(from: output, to: next) { [observe] bytes in
                         if isObserved { observe?(bytes) }
-                        if isForLast { isEmpty = false }
+                        if isForLast, isEmpty { isEmpty = beginning.isOfErrors(bytes) }
                     })
                 source = next
             }
@@ -113,5 +113,24 @@ public struct PipeRun {
         if let messages { start.descriptors.append((2, .descriptor(messages.writing))) }
         let isTold = stage.arguments.contains(ToolRun.secretSource)
         return try start.startTool(stage.tool, secret: isTold ? secret : nil)
+    }
+}
+
+/// The beginning of a line of a pipe, to tell error records from other lines.
+private struct LineBeginning {
+    private static let error = Array(#"{"v":1,"type":"error","#.utf8)
+    private var bytes: [UInt8] = []
+
+    /// Takes the next bytes. Returns whether all lines so far are error records.
+    mutating func isOfErrors(_ next: ArraySlice<UInt8>) -> Bool {
+        for byte in next {
+            if byte == UInt8(ascii: "\n") {
+                bytes = []
+            } else if bytes.count < Self.error.count {
+                bytes.append(byte)
+                guard Self.error.starts(with: bytes) else { return false }
+            }
+        }
+        return true
     }
 }

@@ -28,6 +28,8 @@ extension MessageOpening {
         }
         if let step, isAdmitted || news?.isSenderNamed == true { try transaction.keep(step) }
         if news?.isSenderNamed == true { try transaction.take(cardIn: body, of: sender) }
+        // An invitation can carry the card of a contact who moved.
+        if isAdmitted, message.card != nil { try transaction.take(answer: message) }
         try transaction.forgetRequest(id: envelope.id)
         guard news?.isRecorded ?? isAdmitted else { return .dropped }
         let events = news?.events ?? []
@@ -76,7 +78,8 @@ extension MessageOpening {
             guard !step.isRefused else {
                 // It is judged once. Its author is not asked for it again.
                 if !isPreview { try transaction.keep(step) }
-                let author = try transaction.contact(of: step.message)?.name
+                let author =
+                    try transaction.contact(of: step.message)?.name
                     ?? place.author.description.prefix(16) + "…"
                 let name = try transaction.shownName(of: place.group.id)
                 throw Failure(
