@@ -115,7 +115,7 @@ struct AcceptKeyCommand: Program {
         guard contact.card?.relay != nil, options.identity.passphrase == nil else { return false }
         let path = try options.identity.identities.first ?? IdentityFile.defaultPath()
         if case .locked = try IdentityFile.protection(of: path) { return false }
-        var claim = ToolRun("recv", ["--bundle", contact.id.description, "-i", path, "--json"])
+        var claim = ToolRun("recv", ["--bundle", contact.id.description, "-i", path])
         claim.collectsMessages = true
         return try claim.run().status == ExitStatus.done.rawValue
     }
