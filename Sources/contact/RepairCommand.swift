@@ -47,7 +47,7 @@ struct RepairCommand: Program {
                 !due.isEmpty
                     ? "they were told today already"
                     : try store.contacts().allSatisfy(\.name.isEmpty)
-                        ? "the address book is empty, so nobody can be told"
+                        ? "the address book is empty, so no contact can be told"
                         : "sessions with all these contacts began since")
         }
         guard records.isForced || !Terminal.isTerminal(1) else { return try list(due) }
@@ -89,7 +89,7 @@ struct RepairCommand: Program {
 }
 
 extension NewState {
-    /// What happened to the state, in words.
+    /// The words for the cause.
     fileprivate var words: String {
         switch cause {
         case .made: "this state was made"

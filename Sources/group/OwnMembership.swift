@@ -26,7 +26,7 @@ struct AcceptCommand: Program {
             throw Failure(
                 .untrusted,
                 "only machine one, which has the identity itself, enters a group; its invitations arrive there",
-                hint: "run the command there; the group comes here by itself")
+                hint: "run the command there; the group then arrives here")
         }
         let found = try groups.group(group.name, for: .acting)
         groups.takesDoubtful = use.anyway

@@ -340,7 +340,7 @@ struct HistoryImport {
             Terminal.say("history: \(counted(addedGroups, "group")) restored")
         }
         if doubtfulGroups > 0 {
-            // Nobody had sessions with a device before its state was made.
+            // No contact had sessions with a device before its state was made.
             let hasLost = store.owner.owner == nil
             if hasLost {
                 Terminal.say(

@@ -110,7 +110,7 @@ extension InitCommand {
     }
 
     /// Takes the list on the own card in the directory. A relay without the card, or one that does not answer, fails nothing. The
-    /// user hears of the latter, because the list can be known to nobody else.
+    /// user is told of the latter, because no other relay or machine may know the list.
     private func restoreDevices(from relay: String, _ identity: SharedIdentity) throws {
         let own = try identity.run(.keygen, ["public"]).output()
         guard let id = records(in: own).first?["id"]?.string else { return }

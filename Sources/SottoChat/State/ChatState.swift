@@ -114,7 +114,7 @@ package struct ChatState: Sendable {
     var lastPending = 0
     /// The open conversation if the history has a new own message in it that was not read yet.
     var unreadOwn: ConversationKey?
-    /// The names of the conversations with new messages for which the command of --notify was not run yet.
+    /// The names of the conversations with new messages of which the command of --notify is still to be told.
     var unnotified: [ConversationKey: String] = [:]
     /// The newest number of a message that was announced by a bell.
     var announced: Int64 = 0

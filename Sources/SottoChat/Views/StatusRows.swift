@@ -37,7 +37,7 @@ extension ChatState {
         return options.rows < 6 && !mode.isEmpty ? mode : alert + mode
     }
 
-    /// What the keys do while a message is selected, or what Enter does with the text.
+    /// The words for the keys of a selected message, or for the use of Enter.
     private var modeWords: String? {
         if case .pending? = conversation?.selection { return Self.pendingKeys }
         if conversation?.selection != nil { return Self.selectionKeys }

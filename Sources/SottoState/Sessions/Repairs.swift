@@ -3,7 +3,7 @@ import SottoDatabase
 
 /// The reason why a state can lack sessions that its contacts have.
 public struct NewState: Sendable, Equatable {
-    /// What happened to the state.
+    /// The event that made the state new.
     public enum Cause: String, Sendable, CaseIterable {
         /// The file was made.
         case made
@@ -16,7 +16,7 @@ public struct NewState: Sendable, Equatable {
         var name: String { rawValue }
     }
 
-    /// What happened last.
+    /// The last event.
     public let cause: Cause
     /// When it was noticed.
     public let since: Timestamp
@@ -42,8 +42,8 @@ public enum RepairBody {
 
 /// Lost states. The owner whose state is new tells contacts, at most once a day each; no envelope causes it.
 extension StateTransaction {
-    /// Returns what happened last to the state within 30 days, or `nil` if it is not new. The first state of another device than the
-    /// first one is not: before it nobody had a session with the device.
+    /// Returns the last event of the state within 30 days, or `nil` if it is not new. The first state of another device than the
+    /// first one is not: before it no contact had a session with the device.
     public func newState(at now: Timestamp = .now()) throws(StateError) -> NewState? {
         var last: NewState?
         for cause in NewState.Cause.allCases {
