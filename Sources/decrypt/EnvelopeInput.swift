@@ -87,7 +87,7 @@ final class EnvelopeInput: MessageInput {
         case "message":
             throw Failure(
                 .malformed, "the record is a message, which is not encrypted yet",
-                hint: "encrypt it with sotto encrypt, or send it with sotto compose … --send")
+                hint: "encrypt it with sotto encrypt, or end the command that made it with --send")
         default:
             if let news = try IdentityNews(record: record) { return .news(news) }
             throw Failure(

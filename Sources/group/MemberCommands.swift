@@ -57,8 +57,10 @@ extension OpenGroups {
         of group: StoredGroup, for people: [Invited], _ transaction: StateTransaction
     ) throws -> [JSONObject] {
         let notes = try transaction.notes(of: group)
+        // With its date, it replaces the card that an invited contact has.
+        let own = try transaction.ownCard(issued: .now())
         let cards = group.members.compactMap { member in
-            member.id == owner.id ? owner.card() : notes[member.id]?.card
+            member.id == owner.id ? own : notes[member.id]?.card
         }
         let bodies = try transaction.invitation(to: group, cards: cards)
         let invited = people.flatMap { person in bodies.map { $0.record(to: person.id) } }

@@ -74,8 +74,10 @@ extension OpenHistory {
             let name = try store.readableContact(id: peer)?.argument
             let ways = try departures(of: entries)
             let isRecent = entries.allSatisfy { ways[$0.number] == .unsent(isRecent: true) }
-            return (isRecent ? "if it is not sent in a minute: sotto" : "to send it: sotto")
-                + " history repeat \(name ?? peer.description) --send"
+            let who = name ?? peer.description
+            return isRecent
+                ? "if it is not sent in a minute: sotto history repeat \(who) --send"
+                : "to send it: sotto history repeat \(who) --send"
         case .group(let id):
             let word = shellWord(try store.preview { try $0.groupNames() }[id] ?? id.short)
             let group = try store.preview { transaction in

@@ -18,9 +18,8 @@ extension ChatState {
 
     /// Returns the mark of an own message from before the start that did not leave this home as usual, or `nil`.
     private func mark(of message: ChatMessage) -> String? {
-        guard message.isOwn, !message.isDeleted, !message.isLocal, message.place < started else {
-            return nil
-        }
+        let isEarlier = message.place < started || conversation?.isLoaded == false
+        guard message.isOwn, !message.isDeleted, !message.isLocal, isEarlier else { return nil }
         return switch message.fate {
         case .unsent where started.seconds - message.place.seconds < 60: "not sent yet"
         case .unsent, .failed: "not sent"

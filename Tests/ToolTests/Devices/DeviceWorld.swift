@@ -22,18 +22,19 @@ final class DeviceWorld {
         var person: String { String(name.prefix { $0 != "-" }) }
     }
 
-    /// The relay on all cards.
-    static let relay = "tcp://127.0.0.1:9"
-
     let home = Home()
     private(set) var devices: [Device]
     var lists: [String: DeviceList] = [:]
 
-    init(alice: Int = 2, bob: Int = 1) throws {
+    /// The relay on all cards. With one, a group can need files, which are not passed on.
+    let relay: String?
+
+    init(alice: Int = 2, bob: Int = 1, relay: String? = nil) throws {
+        self.relay = relay
         let people = [("alice", alice), ("bob", bob)].map { name, count in
             let first = Identity(
                 seed: SecretBytes(copying: sha256(Array("person \(name)".utf8))), name: name,
-                relay: Self.relay)
+                relay: relay)
             return (name, first, count)
         }
         devices = people.flatMap { name, first, count in
@@ -42,7 +43,7 @@ final class DeviceWorld {
                     let identity = Identity(
                         seed: SecretBytes(
                             copying: sha256(Array("device \(name) \(number)".utf8))),
-                        name: name, relay: Self.relay, owner: first.id)
+                        name: name, relay: relay, owner: first.id)
                     return Device("\(name)-\(number)", identity)
                 }
         }
@@ -90,7 +91,9 @@ final class DeviceWorld {
                 Contact(
                     name: other, id: person.id,
                     card: person.card(
-                        issued: .now(), devices: knowing ? lists[other] : nil)))
+                        issued: .now(),
+                        devices: knowing && lists[other]?.devices.isEmpty == false
+                            ? lists[other] : nil)))
         }
     }
 
@@ -179,7 +182,7 @@ final class DeviceWorld {
         let alice = try device("alice").identity
         let identity = Identity(
             seed: SecretBytes(copying: sha256(Array("device \(name)".utf8))), name: "alice",
-            relay: Self.relay, owner: alice.id)
+            relay: relay, owner: alice.id)
         let added = Device(name, identity)
         home.files.write("\(name).key", identity.record.serialized())
         devices.append(added)

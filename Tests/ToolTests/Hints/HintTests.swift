@@ -127,6 +127,18 @@ struct HintTests {
             "the line about an attached file; BlobProgramTests run its commands",
         "sotto recv… --blob … | … --attachment … -o .":
             "the line about an attached file; BlobProgramTests run its commands",
+        "the file is in the home in which it was encrypted; send the message there, without --elsewhere: sotto history repeat NUMBER --send":
+            "has a number to fill in; status.txt prints it",
+        "the message was sent, or waits: sotto send --list":
+            "after /dev/full as output; status.txt prints it",
+        "what was read was sent, or waits: sotto send --list":
+            "after /dev/full as output; status.txt prints it",
+        "a message that was not sent is in the history: sotto history unsent":
+            "after /dev/full as output; status.txt runs it",
+        "all messages were sent, or wait in the outbox: sotto send --list":
+            "needs a relay that is not there; status.txt prints it",
+        "if it is not sent in a minute: sotto history repeat … --send":
+            "has nothing to send before a minute is over; status.txt prints it",
         "create your identity: sotto init":
             "asks for a passphrase on the terminal; FirstMinuteTests run it",
         "unlock it for some hours: sotto keygen unlock…, or give --identity-passphrase @FILE:PATH":

@@ -132,9 +132,11 @@ import Testing
             "bob",
             "sotto init --recover --backup state.age --relay tcp://\(relay.address) --no-passphrase",
             words)
-        #expect(run.status == 0, "\(run.stderr)")
+        #expect(run.status == 65, "\(run.stderr)")
         #expect(run.stderr.contains("Not restored: contacts, groups and messages."))
         #expect(run.stderr.contains("sotto history import state.age"))
+        let repair = try self.run("bob", "sotto contact repair", "")
+        #expect(repair.status == 1 && repair.stderr.contains("the address book is empty"))
         let other = try self.run(
             "bob", "sotto init --recover --no-passphrase", words.uppercased())
         // The identity exists now, and is never replaced.
