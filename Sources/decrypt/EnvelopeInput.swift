@@ -87,7 +87,7 @@ final class EnvelopeInput: MessageInput {
         case "message":
             throw Failure(
                 .malformed, "the record is a message, which is not encrypted yet",
-                hint: "encrypt it with sotto encrypt, or end the command that made it with --send")
+                hint: "to encrypt and send it: sotto encrypt | sotto send")
         default:
             if let news = try IdentityNews(record: record) { return .news(news) }
             throw Failure(

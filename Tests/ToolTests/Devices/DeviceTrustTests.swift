@@ -576,7 +576,9 @@ import Testing
             #expect(refused.status == 64, "\(command): \(refused.stderr)")
             #expect(refused.stderr.contains("only machine one"), "\(refused.stderr)")
         }
-        for option in [["--name", "al"], ["--relay", "tcp://relay.example.org"], ["--no-relay"]] {
+        for option in [
+            ["--name", "al"], ["--relay", "tcp://relay.example.org:7667"], ["--no-relay"],
+        ] {
             let refused = try machines.second.run("keygen", ["set"] + option + laptop)
             #expect(
                 refused.status == 64 && refused.stderr.contains("machine one"),

@@ -137,6 +137,8 @@ struct HintTests {
             "after /dev/full as output; status.txt runs it",
         "all messages were sent, or wait in the outbox: sotto send --list":
             "needs a relay that is not there; status.txt prints it",
+        "to encrypt and send it: sotto encrypt | sotto send":
+            "needs the message as its input; status.txt prints it",
         "if it is not sent in a minute: sotto history repeat … --send":
             "has nothing to send before a minute is over; status.txt prints it",
         "create your identity: sotto init":
