@@ -28,8 +28,6 @@ extension MessageOpening {
         }
         if let step, isAdmitted || news?.isSenderNamed == true { try transaction.keep(step) }
         if news?.isSenderNamed == true { try transaction.take(cardIn: body, of: sender) }
-        // An invitation can carry the card of a contact who moved.
-        if isAdmitted, message.card != nil { try transaction.take(answer: message) }
         try transaction.forgetRequest(id: envelope.id)
         guard news?.isRecorded ?? isAdmitted else { return .dropped }
         let events = news?.events ?? []

@@ -8,7 +8,7 @@ extension RecipientDirectory {
     private static let otherMembers = 1_024
 
     /// Returns the owner's card if a message to one person has to carry it, and counts the message: the person has not answered
-    /// yet, and the message has content or invites to a group, with space for the card. The news of a lost state carries it always.
+    /// yet, and the message has content, with space for the card. The news of a lost state carries it always.
     func card(
         for destination: Destination, with body: JSONObject,
         _ extra: [(name: String, value: JSON)], _ transaction: StateTransaction
@@ -19,7 +19,7 @@ extension RecipientDirectory {
             try isAnnouncement
                 || isRepair && transaction.contact(id: person.id) != nil
                 || person.id != own && transaction.lacksCard(person.id)
-                    && ((try? MessageBody(body))?.isContent == true || Self.isInvitation(body)),
+                    && (try? MessageBody(body))?.isContent == true,
             let card = try ownCard(for: person.id, transaction)
         else { return nil }
         let length = card.serialized().count
@@ -30,12 +30,6 @@ extension RecipientDirectory {
         else { return nil }
         try transaction.countCard(for: person.id)
         return card
-    }
-
-    /// Whether a body tells a person about a group from its beginning on.
-    private static func isInvitation(_ body: JSONObject) -> Bool {
-        let changes = body["type"]?.string == GroupBody.type ? body["changes"]?.array : nil
-        return changes?.contains { $0.object?["act"]?.string == "create" } ?? false
     }
 
     /// Returns the card that a person is meant to have: with the address that the contact was given, and without accounts in
