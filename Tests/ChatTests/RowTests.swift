@@ -74,6 +74,7 @@ struct RowTests {
         ),
         ("doing: a paste is one message", ["paste": ["the paste is in the line", "one message"]]),
         ("doing: Up edits", ["up": ["the last own message", "Up again selects"]]),
+        ("doing: an error leaves the words for the keys", ["error-and-mode": ["a change"]]),
         (
             "doing: a selected message",
             [

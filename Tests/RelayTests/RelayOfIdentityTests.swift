@@ -94,7 +94,7 @@ import Testing
         #expect(world.shell("alice", "unset SOTTO_RELAY; send < /dev/null").status == 0)
         #expect(world.errors.contains("1 waits in the outbox without a relay"))
         #expect(world.shell("alice", "unset SOTTO_RELAY; keygen public | send").status == 78)
-        #expect(world.errors.contains("use --relay"))
+        #expect(world.errors.contains("for one command: SOTTO_RELAY=tcp://host:port"))
         world.scratch.write(
             "bad",
             Sample.record(to: world.bob.id).serialized().dropLast()
