@@ -80,8 +80,7 @@ extension MessageOpening {
                     try transaction.contact(of: step.message)?.name
                     ?? place.author.description.prefix(16) + "…"
                 let name = try transaction.shownName(of: place.group.id)
-                throw Failure(
-                    .untrusted, "the rules of \(name) do not permit a message of \(author)")
+                throw GroupError.refusedMessage(author: author, group: name)
             }
             var message = step.message
             if step.isStateDifferent {

@@ -244,7 +244,7 @@ final class MessageOpening<Input: MessageInput> {
             // The rules of a group refuse a message for good, and a device that was removed does not return.
             let isFinal =
                 failure.message == Failure.removedDevice.message
-                || [.refused, .tooManyInvitations].contains(error as? GroupError)
+                || (error as? GroupError)?.isFinal == true
                 || final.contains(failure.status)
             return .failed(failure, id: id, isFinal: !isRefused && isFinal)
         }

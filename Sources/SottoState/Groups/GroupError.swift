@@ -10,6 +10,8 @@ package enum GroupError: Error, Sendable, Equatable {
     case tooManyInvitations
     /// The rules of the group refuse the change.
     case refused
+    /// The rules of the group refuse a message of a member.
+    case refusedMessage(author: String, group: String)
     /// The owner is not a member.
     case notMember
     /// The owner is a member already.
@@ -24,6 +26,16 @@ package enum GroupError: Error, Sendable, Equatable {
     case doubtful(id: String)
     /// The log of the group does not name this device of the owner yet, so that members refuse what it writes.
     case unlisted(id: String)
+}
+
+extension GroupError {
+    /// Whether a message that is refused for this reason is refused for good.
+    package var isFinal: Bool {
+        switch self {
+        case .refused, .refusedMessage, .tooManyInvitations: true
+        default: false
+        }
+    }
 }
 
 extension GroupError: FailureError {
@@ -41,6 +53,8 @@ extension GroupError: FailureError {
                 "the sender has \(StateTransaction.mostInvitations) invitations here that are not answered; this one is dropped",
                 hint: "accept or decline them: sotto group list")
         case .refused: Failure(.untrusted, "the rules of the group do not permit it")
+        case .refusedMessage(let author, let group):
+            Failure(.untrusted, "the rules of \(group) do not permit a message of \(author)")
         case .notMember: Failure(.untrusted, "you are not a member of the group")
         case .member: Failure(.no, "you are a member of the group already")
         case .closed:
