@@ -22,12 +22,7 @@ struct AcceptCommand: Program {
 
     func execute() throws {
         var groups = try group.options.open()
-        guard groups.owner.owner == nil else {
-            throw Failure(
-                .untrusted,
-                "only machine one, which has the identity itself, enters a group; its invitations arrive there",
-                hint: "run the command there; the group then arrives here")
-        }
+        guard groups.owner.owner == nil else { throw GroupError.firstDevice }
         let found = try groups.group(group.name, for: .acting)
         groups.takesDoubtful = use.anyway
         do {

@@ -438,7 +438,7 @@ final class HTTPCodec: ChannelDuplexHandler, RemovableChannelHandler, ClientCode
         case .download(let download): return answer(download, response, context)
         default: break
         }
-        // Only the last request can be unreadable; its answer has no id.
+        // Only the last request can be unreadable; its answer has no id. An id has no space.
         let words = requestID?.split(separator: " ") ?? ["\(lastNumber)"]
         let number = Int(words[0])
         guard let place = pending.firstIndex(where: { $0.number == number }) else { return }

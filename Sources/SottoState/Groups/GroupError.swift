@@ -65,7 +65,7 @@ extension GroupError: FailureError {
             Failure(.untrusted, "your rank in the group does not permit messages")
         case .firstDevice:
             Failure(
-                .untrusted, "only your first device, which has the identity, can do this",
+                .untrusted, "only machine one, which has the identity itself, can do this",
                 hint: "run the command there")
         case .unlisted(let id):
             Failure(
