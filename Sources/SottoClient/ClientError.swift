@@ -47,6 +47,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case noMeeting(relay: String)
     /// The meeting has ended.
     case meetingOver(relay: String)
+    /// The place has another message of this side: somebody used the number or the code before.
+    case meetingTaken(relay: String)
     /// Nobody came in the time of the meeting.
     case meetingExpired(relay: String)
     /// The meeting was made under another name of the relay.
@@ -86,8 +88,9 @@ extension ClientError {
         case .unreachable, .connectionRefused, .lost, .busy, .relayFull, .tooSlow: true
         case .wakeForbidden, .noInvitations, .otherName, .loginRefused, .notAdmitted, .notARelay,
             .refused, .noCard, .revoked, .forgedCard,
-            .noRoom, .forgedRoom, .noTurn, .noMeeting, .meetingOver, .meetingExpired,
-            .meetingElsewhere, .badMeeting, .noBundle, .forgedBundle, .noBlob, .forgedBlob,
+            .noRoom, .forgedRoom, .noTurn, .noMeeting, .meetingOver, .meetingTaken,
+            .meetingExpired, .meetingElsewhere, .badMeeting, .noBundle, .forgedBundle, .noBlob,
+            .forgedBlob,
             .replaced,
             .inboxFull, .untrusted, .otherKey, .certificates, .noCertificates, .state:
             false
@@ -103,6 +106,9 @@ extension ClientError {
 }
 
 extension ClientError: FailureError {
+    private static let meetAgain =
+        "begin again with a new code: sotto meet, or for a device: sotto device request --name NAME --relay URL --send"
+
     /// The message, the hint and the exit status.
     public var failure: Failure {
         switch self {
@@ -176,13 +182,15 @@ extension ClientError: FailureError {
         case .meetingOver(let relay):
             Failure(
                 .mismatch, "the meeting at \(relay) has ended",
-                hint: "begin again with a new code: sotto meet")
+                hint: Self.meetAgain)
+        case .meetingTaken(let relay):
+            Failure(
+                .mismatch, "the code of the meeting at \(relay) was used before",
+                hint: Self.meetAgain)
         case .meetingExpired(let relay):
             Failure(
                 .no, "the meeting at \(relay) has expired; the other side did not finish it",
-                hint:
-                    "begin again with a new code: sotto meet, or for a device: sotto device request --name NAME --relay URL --send"
-            )
+                hint: Self.meetAgain)
         case .meetingElsewhere(let relay):
             Failure(
                 .configuration, "the meeting was made under another name of \(relay)",

@@ -234,6 +234,7 @@ public struct MeetingPost: Sendable {
         } catch {
             switch error {
             case .noMeeting where isEnd, .meetingOver where isEnd: return
+            case .refused(let relay, .conflict): throw .meetingTaken(relay: relay)
             default: throw error
             }
         }

@@ -134,6 +134,12 @@ import Testing
         try MeetingWatch(.number(place.number), at: [url]) { _ in }
             .run(while: { records.count < 2 }) { records.append($0) }
         #expect(records.last == offer)
+        let second = MeetingRecord(
+            number: place.number, relay: place.relay,
+            .message(.offer(session: randomBytes(16), share: randomBytes(32))))
+        #expect(throws: ClientError.meetingTaken(relay: url.description)) {
+            try MeetingPost(second, at: url)?.run()
+        }
         let end = MeetingRecord(number: place.number, relay: place.relay, .message(.end))
         try #require(MeetingPost(end, at: url)).run()
         #expect(throws: ClientError.meetingOver(relay: url.description)) {
