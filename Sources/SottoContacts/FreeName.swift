@@ -18,6 +18,12 @@ extension StateTransaction {
             throw Failure(.usage, what, hint: hint)
         }
         if let other = try contact(named: chosen), other.id != card.id {
+            guard other.changed?.id != card.id else {
+                throw Failure(
+                    .untrusted,
+                    "the sender has the changed key of the contact \(other.name), which is not accepted",
+                    hint: other.changedKeyHint)
+            }
             throw Failure(
                 .usage,
                 "another contact has the name \(other.name); the sender is not this contact",

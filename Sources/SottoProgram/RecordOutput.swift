@@ -29,6 +29,16 @@ public struct RecordOutput: ArgumentGroup {
                 ?? "to send them: \(sendCommand())")
     }
 
+    /// Throws a failure with status 64 if the envelopes of records that another program printed would be lost on a terminal.
+    public func checkPipe() throws(Failure) {
+        guard !isForced, Terminal.isTerminal(1) else { return }
+        throw Failure(
+            .usage, "nothing was sent, because the envelopes would be lost on the terminal",
+            hint:
+                "end the pipe with | sotto encrypt | sotto send; if a group was changed: sotto group sync --send"
+        )
+    }
+
     /// Throws a failure with status 64 if envelopes would be lost on a terminal. They are for `decrypt`, which gets `options`.
     public func check(decryptedWith options: String) throws(Failure) {
         guard !isForced, Terminal.isTerminal(1) else { return }

@@ -40,6 +40,7 @@ struct AcceptKeyCommand: Program {
         var wasVerified = false
         var proof: Succession?
         var lostSession = false
+        var former: KeyID?
         let contact = try open.change(name) { contact, transaction in
             guard let card = contact.changed else { throw Failure.noChangedKey(of: contact) }
             guard try !transaction.isRevoked(card.id) else {
@@ -65,6 +66,7 @@ struct AcceptKeyCommand: Program {
             }
             try transaction.check(card.profiles(), of: card.id, replacing: contact.id)
             wasVerified = contact.trust == .verified
+            former = contact.id
             var new = Contact(name: contact.name, id: card.id, card: card, added: contact.added)
             new.isBlocked = contact.isBlocked
             new.suite = contact.suite
@@ -101,6 +103,11 @@ struct AcceptKeyCommand: Program {
             options.note(
                 "no session exists with the new key: sotto recv --bundle \(name), or sotto contact set \(name) --suite auto"
             )
+        }
+        if let former, former != contact.id,
+            let earlier = try open.book.store()?.summary(of: .peer(former))?.settings.name
+        {
+            options.note("the messages before: sotto history \(shellWord(earlier))")
         }
         let waiting = try open.waiting(from: contact)
         if !waiting.isEmpty {

@@ -109,6 +109,9 @@ struct ConfirmCommand: Program {
     func execute() throws {
         guard now else { return try decide(.confirms, options) }
         let confirmed = try options.change { device, _, transaction in
+            guard device.state == .new else {
+                throw Failure(.no, "\(device.name) is full already")
+            }
             try transaction.forgetDecisions(about: device.id)
             var device = device
             device.state = .full

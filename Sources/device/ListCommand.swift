@@ -49,15 +49,18 @@ struct ListCommand: Program {
         let found = try book.view { transaction in
             let list = try transaction.devices(of: owner.id)
             let ids = [owner.id] + (list?.devices ?? []).map(\.id)
-            return (list, try ids.map { try transaction.lastHeard(of: $0) })
+            return (
+                list, try ids.map { try transaction.lastHeard(of: $0) },
+                try Set(ids.filter { try transaction.hasObjection(to: $0) })
+            )
         }
-        let (list, heard) = found ?? (nil, [])
+        let (list, heard, disputed) = found ?? (nil, [], [])
         let first = Row(
             firstOf: owner, isPrivate: list?.isPrivate ?? false, heard: heard.first ?? nil)
         let rows =
             [first]
             + zip(list?.devices ?? [], heard.dropFirst()).map {
-                Row($0, owner: owner, heard: $1)
+                Row($0, owner: owner, heard: $1, isDisputed: disputed.contains($0.id))
             }
         let output = try Output(path: "-", content: .text)
         if form.isText {
@@ -101,6 +104,8 @@ private struct Row {
     let isHere: Bool
     /// Whether it is machine one of a private list.
     var isPrivate = false
+    /// Whether another own device objected to it.
+    var isDisputed = false
 
     /// The time of its last message; `nil` if none came.
     let heard: Timestamp?
@@ -110,8 +115,9 @@ private struct Row {
         self.isPrivate = isPrivate
     }
 
-    init(_ device: DeviceList.Device, owner: Identity, heard: Timestamp?) {
+    init(_ device: DeviceList.Device, owner: Identity, heard: Timestamp?, isDisputed: Bool) {
         (id, self.device, self.heard) = (device.id, device, heard)
+        self.isDisputed = isDisputed && device.state == .new
         isHere = device.id == owner.device
     }
 
@@ -123,6 +129,7 @@ private struct Row {
             ("added", device.map { .string($0.added.description) }),
             ("heard", heard.map { .string($0.description) }),
             ("first", device == nil ? .bool(true) : nil),
+            ("objected", isDisputed ? .bool(true) : nil),
             ("private", isPrivate ? .bool(true) : nil), ("here", isHere ? .bool(true) : nil),
         ])
     }
@@ -130,7 +137,8 @@ private struct Row {
     var cells: [String] {
         [
             device.map { Table.cut($0.name, to: Table.nameWidth) } ?? "-",
-            device?.state.rawValue ?? (isPrivate ? "machine one, private" : "machine one"),
+            device.map { $0.state.rawValue + (isDisputed ? ", objected to" : "") }
+                ?? (isPrivate ? "machine one, private" : "machine one"),
             id.short,
             device.map { String($0.added.description.prefix(10)) } ?? "-",
             isHere

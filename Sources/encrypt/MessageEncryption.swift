@@ -50,7 +50,7 @@ struct MessageEncryption {
                 // The program before this one had nothing to send.
                 return try output.finish()
             }
-            if self.output == nil { try records.check() }
+            if self.output == nil { try records.checkPipe() }
             try write(input, source, to: Recipients(mailboxes, isHandedOn: isHandedOn), output)
         case .mailboxes(let mailboxes):
             if self.output == nil { try records.check() }
@@ -82,6 +82,7 @@ struct MessageEncryption {
         _ output: Output
     ) throws {
         var (isRecorded, hasFile) = (false, false)
+        let start = Timestamp.now()
         do {
             try write(input, source, output: output, seal: recipients.seal) { lines, output in
                 isRecorded = recipients.recordsMessages
@@ -91,6 +92,8 @@ struct MessageEncryption {
                 }
             }
         } catch let failure as Failure where isRecorded {
+            // The failure of the output is reported also if the state cannot be written.
+            try? recipients.noteUnwritten(since: start)
             throw failure.afterWork(
                 "a message that was not sent is in the history: sotto history unsent")
         }

@@ -114,7 +114,9 @@ struct CreateCommand: Program {
             var records: [JSONObject] = []
             if !invited.isEmpty {
                 group = try groups.invite(invited, .member, to: group, transaction)
-                records = try groups.invitations(of: group, for: invited, transaction)
+                records =
+                    try groups.invitations(of: group, for: invited.map(\.id), transaction)
+                    + groups.news(of: group, transaction)
             }
             if let keys {
                 try transaction.keep(keys, of: group)
@@ -193,7 +195,9 @@ struct ContinueCommand: Program {
                 new = try groups.invite(people, rank, to: new, transaction)
                 invited += people
             }
-            let records = try groups.invitations(of: new, for: invited, transaction)
+            let records =
+                try groups.invitations(of: new, for: invited.map(\.id), transaction)
+                + groups.news(of: new, transaction)
             return (old, new, try groups.told(records))
         }
         for member in old.members where !left.contains(member.id) && !new.log.names(member.id) {

@@ -59,8 +59,10 @@ struct ListCommand: Program {
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
-        if untold.contains(where: { $0?.members ?? 0 > 0 }) {
-            options.note("to tell the changes: sotto group sync | sotto encrypt | sotto send")
+        if untold.contains(where: { $0 != nil }) {
+            options.note(
+                "to send the changes and invitations: sotto group sync | sotto encrypt | sotto send"
+            )
         }
     }
 }
@@ -269,7 +271,7 @@ extension ShowCommand {
         for person in untold.invited {
             let who = try groups.name(of: person)
             group.options.note(
-                "the invitation was not sent to \(who): sotto group invite \(name) \(try groups.argument(of: person)) | sotto encrypt | sotto send"
+                "the invitation was not sent to \(who): sotto group sync \(name) | sotto encrypt | sotto send"
             )
         }
     }

@@ -52,10 +52,11 @@ extension OpenGroups {
         return group
     }
 
-    /// Returns the records of invitations: the whole log and the cards of the members, and for the members the change.
+    /// Returns the records of invitations: the whole log and the cards of the members.
     func invitations(
-        of group: StoredGroup, for people: [Invited], _ transaction: StateTransaction
+        of group: StoredGroup, for people: [KeyID], _ transaction: StateTransaction
     ) throws -> [JSONObject] {
+        guard !people.isEmpty else { return [] }
         let notes = try transaction.notes(of: group)
         // With its date, it replaces the card that an invited contact has.
         let own = try transaction.ownCard(issued: .now())
@@ -63,8 +64,7 @@ extension OpenGroups {
             member.id == owner.id ? own : notes[member.id]?.card
         }
         let bodies = try transaction.invitation(to: group, cards: cards)
-        let invited = people.flatMap { person in bodies.map { $0.record(to: person.id) } }
-        return try invited + news(of: group, transaction)
+        return people.flatMap { person in bodies.map { $0.record(to: person) } }
     }
 }
 
@@ -89,10 +89,17 @@ struct InviteCommand: Program {
         let records = try groups.store.transaction { transaction in
             var group = try groups.present(found, transaction)
             for (person, name) in zip(invited, names) where group.state.ranks[person.id] != nil {
-                throw Failure(.usage, "\(name) is a member already")
+                self.group.group.options.note(
+                    "\(name) is a member already, and gets the group and your keys again")
+                try transaction.noteLost(person.id, in: group)
             }
-            group = try groups.invite(invited, isReader ? .reader : .member, to: group, transaction)
-            return try groups.told(groups.invitations(of: group, for: invited, transaction))
+            let new = invited.filter { group.state.ranks[$0.id] == nil }
+            if !new.isEmpty {
+                group = try groups.invite(new, isReader ? .reader : .member, to: group, transaction)
+            }
+            let invitations = try groups.invitations(
+                of: group, for: invited.map(\.id), transaction)
+            return try groups.told(invitations + groups.news(of: group, transaction))
         }
         try groups.print(records)
     }

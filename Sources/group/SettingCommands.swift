@@ -234,7 +234,7 @@ struct SyncCommand: Program {
             sotto group sync --anyway GROUP ...
             """,
         discussion: """
-            Before a message, encrypt --group does the same. People who wait at the door of a room are let in, and the \
+            Before a message, encrypt --group does the same, except for invitations that were not sent. People who wait at the door of a room are let in, and the \
             record of a room that changed is printed. Members are asked to confirm a restored group; with --anyway it \
             is used although none did.
             """)
@@ -275,7 +275,9 @@ struct SyncCommand: Program {
                     group = try transaction.admitWaiting(to: group)
                     records += try transaction.publication(of: group, card: card)
                 }
-                return try records + groups.news(of: group, asksForKeys: keys, transaction)
+                let invited = try transaction.untold(in: group)?.invited ?? []
+                return try records + groups.invitations(of: group, for: invited, transaction)
+                    + groups.news(of: group, asksForKeys: keys, transaction)
             }
             return try groups.told(records)
         }

@@ -9,7 +9,7 @@ import SottoTool
 struct SaveCommand: Program {
     static let configuration = CommandConfiguration(
         name: "save",
-        abstract: "Save the file of a message that recv fetched.",
+        abstract: "Save the file of a message that recv fetched, or bytes that are no text.",
         usage: "sotto history save [-q] [-o FILE|FOLDER] ID",
         discussion: """
             In a folder, by default the current one, the file gets the sender's name without a path or a leading dot, and \
@@ -31,6 +31,7 @@ struct SaveCommand: Program {
 
     func execute() throws {
         let entry = try options.open().message(id)
+        if case .data(let bytes)? = entry.body?.kind { return try save(bytes, of: entry) }
         guard let file = AttachedFile(record: entry.record) else {
             throw Failure(.noInput, "the message is not a file")
         }
@@ -49,6 +50,22 @@ struct SaveCommand: Program {
         let target = output ?? "."
         let path = try AttachmentOpening(file).open(fetched, to: target) ?? target
         unlink(fetched)
+        try show(path)
+    }
+
+    /// Saves the bytes of a message that is no text.
+    private func save(_ bytes: [UInt8], of entry: HistoryEntry) throws {
+        var status = stat()
+        let folder = output ?? "."
+        let isFolder = stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        let path = isFolder ? "\(folder)/message-\(entry.number).bin" : folder
+        let file = try Output(path: path, content: .unknown, replacing: !isFolder)
+        try file.write(bytes)
+        try file.finish()
+        try show(path)
+    }
+
+    private func show(_ path: String) throws {
         guard path != "-" else { return }
         let names = try Output(path: nil, content: .text)
         try names.writeText(path + "\n")

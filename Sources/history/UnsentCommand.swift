@@ -34,6 +34,7 @@ struct UnsentCommand: Program {
         let history = try options.open()
         let conversation = try who.map { try history.conversation($0, for: .reading) }
         let entries = try history.unsent(in: conversation, handedOn: all)
+        if !options.quiet { try history.noteUntoldGroups(conversation) }
         guard !entries.isEmpty else {
             throw history.nothing(
                 try history.hasQueuedMail()
@@ -59,6 +60,23 @@ struct UnsentCommand: Program {
 }
 
 extension OpenHistory {
+    /// Names the groups with changes or invitations that were not sent, which are no messages.
+    fileprivate func noteUntoldGroups(_ conversation: Conversation?) throws {
+        let groups = try store.groups().groups.filter { group in
+            conversation.map { $0.group == group.id } ?? true
+        }
+        let untold = try store.preview { transaction in
+            let names = try transaction.groupNames()
+            return try groups.filter { try transaction.untold(in: $0) != nil }
+                .map { names[$0.id] ?? $0.id.short }
+        }
+        for name in untold {
+            Terminal.note(
+                "changes or invitations of \(name) were not sent; to send them: sotto group sync \(shellWord(name)) --send"
+            )
+        }
+    }
+
     /// Returns the conversations of messages, each once.
     fileprivate func conversations(of entries: [HistoryEntry]) -> [Conversation] {
         var seen: Set<Conversation> = []
@@ -69,15 +87,16 @@ extension OpenHistory {
     fileprivate func wayOn(
         for entries: [HistoryEntry], in conversation: Conversation
     ) throws -> String? {
-        switch conversation {
-        case .peer(let peer):
-            let name = try store.readableContact(id: peer)?.argument
-            let ways = try departures(of: entries)
-            let isRecent = entries.allSatisfy { ways[$0.number] == .unsent(isRecent: true) }
-            let who = name ?? peer.description
-            return isRecent
+        let ways = try departures(of: entries)
+        let isRecent = entries.allSatisfy { ways[$0.number] == .unsent(isRecent: true) }
+        func repeating(_ who: String) -> String {
+            isRecent
                 ? "if it is not sent in a minute: sotto history repeat \(who) --send"
                 : "to send it: sotto history repeat \(who) --send"
+        }
+        switch conversation {
+        case .peer(let peer):
+            return repeating(try store.readableContact(id: peer)?.argument ?? peer.description)
         case .group(let id):
             let word = shellWord(try store.preview { try $0.groupNames() }[id] ?? id.short)
             let group = try store.preview { transaction in
@@ -93,8 +112,7 @@ extension OpenHistory {
                 entry.id.map { group?.synced.contains($0) == true } ?? false
             }
             return isSynced
-                ? "to send it: sotto group sync \(word) --send"
-                : "to send it: sotto history repeat \(word) --send"
+                ? "to send it: sotto group sync \(word) --send" : repeating(word)
         default: return nil
         }
     }

@@ -31,9 +31,14 @@ struct AdmitCommand: Program {
 
     mutating func execute() throws {
         let ids = try people.map { try MemberList.id(of: $0) }
-        try Membership.set(ids, isMember: !remove, in: store.location())
-        guard !quiet else { return }
-        for id in ids { Terminal.say("relay: \(remove ? "removed" : "admitted") \(id)") }
+        let location = try store.location()
+        let known = remove ? Set(try Membership.members(in: location).map(\.id)) : []
+        try Membership.set(ids, isMember: !remove, in: location)
+        for id in ids where !quiet {
+            let result = !remove ? "admitted \(id)" : known.contains(id) ? "removed \(id)" : nil
+            Terminal.say("relay: \(result ?? "\(id) is not a member")")
+        }
+        guard !remove || known.isSuperset(of: ids) else { throw Failure(.no, "") }
     }
 }
 

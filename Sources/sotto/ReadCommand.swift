@@ -35,12 +35,16 @@ struct ReadCommand: Program {
     func execute() throws {
         let identity = try identity.open()
         let requests = try requests(identity)
-        var (failed, hasNews) = try receive(identity)
+        var (failed, hasNews): (Int32, Bool) = (0, false)
+        // What waited was written before what comes now.
         for id in requests.accepted {
             let opened = try open(acceptedFrom: id, identity)
             if opened > 1 { failed = opened }
             hasNews = hasNews || opened == 0
         }
+        let received = try receive(identity)
+        if received.failed != 0 { failed = received.failed }
+        hasNews = hasNews || received.hasNews
         let conversations = try who.map { [Unread(argument: $0, name: nil)] } ?? unread(identity)
         var shown = 0
         for conversation in conversations {

@@ -54,7 +54,9 @@ struct SaveCommand: Program {
             }
         }
         let identity = try identity.open()
-        guard all else { return try Delivery.end(save(what, identity)) }
+        guard all else {
+            return try Delivery.end(save(what, isFetched: isData(what, identity), identity))
+        }
         let (files, left) = try files(of: what, identity)
         if !left.isEmpty, !quiet {
             let numbers = left.map { "\($0)" }.joined(separator: ", ")
@@ -73,9 +75,21 @@ struct SaveCommand: Program {
 
     private var notes: [String] { quiet ? ["-q"] : [] }
 
+    /// Whether a message has bytes that are no text, which are in the history.
+    private func isData(_ number: String, _ identity: SharedIdentity) throws -> Bool {
+        var show = identity.run(.history, last: ["show", "-q", "--json", "--", number])
+        show.collectsMessages = true
+        let record = records(in: try show.run().output).first
+        return record?["body"]?.object?["type"]?.string == "data"
+    }
+
     /// Saves the file of one message. Returns the status of the tool that failed, else 0.
-    private func save(_ number: String, _ identity: SharedIdentity) throws -> Int32 {
-        let fetched = try identity.run(.recv, notes + ["--blob", number, "--keep"]).run().status
+    private func save(
+        _ number: String, isFetched: Bool = false, _ identity: SharedIdentity
+    ) throws -> Int32 {
+        let fetched =
+            isFetched
+            ? 0 : try identity.run(.recv, notes + ["--blob", number, "--keep"]).run().status
         guard fetched == 0 else { return fetched }
         let place = output.map { ["-o", $0] } ?? []
         var save = identity.run(.history, last: ["save"] + notes + place + ["--", number])

@@ -38,6 +38,21 @@ struct AnswerTests {
         #expect(accepted(stage) == [command("da"), command("ee")])
     }
 
+    /// A name that another contact has is refused. The name that is given then is for the same request.
+    @Test func aRefusedRequestIsAskedAgainFirst() {
+        var stage = stage(request("da", "dave"), request("ee", "eve"))
+        stage.wait()
+        stage.press(.control("y"))
+        stage.say("contact accept", "contact: error: another contact has the name dave")
+        stage.end("contact accept", 64)
+        stage.enter("/accept davy")
+        #expect(stage.screen.contains("“dave” (claimed), named davy here"), "\(stage.screen)")
+        stage.wait()
+        stage.press(.control("y"))
+        #expect(
+            accepted(stage).last == "contact accept --name davy \(id("da")) | decrypt -q")
+    }
+
     @Test func aQuestionWithAnotherTextIsNew() {
         var stage = stage(request("da", "dave"))
         stage.wait(5)

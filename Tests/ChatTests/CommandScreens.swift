@@ -137,6 +137,21 @@ struct CommandScreens {
         stage.compare("completion")
     }
 
+    /// A path in quotation marks gets the closing one, and a folder does not.
+    @Test func tabCompletesAQuotedPath() {
+        for mark in ["\"", "'"] {
+            var stage = ChatStage.withBob(columns: 80, rows: 8, [])
+            stage.type("/file \(mark)my ")
+            stage.press(.tab)
+            stage.give(.listed(folder: "", names: ["my pictures/", "other"]))
+            stage.type("pi")
+            stage.press(.tab)
+            stage.give(.listed(folder: "my pictures/", names: ["pick me.txt", "x\(mark)y"]))
+            let line = "/file \(mark)my pictures/pick me.txt\(mark)"
+            #expect(stage.screen.contains(line), "\(stage.screen)")
+        }
+    }
+
     @Test func helpIsEnough() {
         var stage = ChatStage.withBob(columns: 80, rows: 70, [])
         stage.enter("/help")

@@ -59,6 +59,20 @@ struct ConversationScreens {
         }
     }
 
+    @Test func aReplyToAFileNamesIt() {
+        let file =
+            #"{"type":"file","name":"photo.jpg","contentType":"image/jpeg","size":9,"key":"x"}"#
+        let answer =
+            #"{"type":"text","text":"nice","reply":{"id":"\#(ChatStage.id(1))","from":"\#(bob)"}}"#
+        let stage = ChatStage.withBob(
+            columns: 80, rows: 8,
+            [
+                ChatStage.message(1, body: file),
+                ChatStage.message(2, "nice", body: answer, #""quotation":"same""#),
+            ])
+        #expect(stage.screen.contains("┃ bob: photo.jpg"), "\(stage.screen)")
+    }
+
     @Test func theHeaderTellsWhatHolds() {
         var stage = ChatStage.withBob(columns: 80, rows: 5, [ChatStage.message(1, "hi")])
         stage.show("a contact with a session")

@@ -67,7 +67,7 @@ struct GroupScreens {
             #"{"event":"role","who":"\#(bob)","name":"bob","role":"owner","by":"\#(bob)","byName":"bob"}"#,
             #"{"event":"changed","what":"policy","policy":{"post":"admin","relays":[]},\#(byBob)}"#,
             #"{"event":"changed","what":"nickname",\#(byCarol)}"#,
-            #"{"event":"changed","what":"timer",\#(byBob)}"#,
+            #"{"event":"changed","what":"timer","timer":86400,\#(byBob)}"#,
             #"{"event":"left","who":"\#(carol)","nickname":"caro",\#(byBob)}"#,
             #"{"event":"left","who":"\#(carol)","nickname":"caro","by":"\#(carol)","byNickname":"caro"}"#,
             #"{"event":"left","who":"\#(alice)","name":"me",\#(byBob)}"#,

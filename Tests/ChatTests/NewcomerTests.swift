@@ -313,6 +313,43 @@ struct NewcomerTests {
         #expect(stage.isEnded(0))
     }
 
+    /// More messages arrive at once than the screen shows.
+    @Test func unreadMessagesAboveTheScreenAreNamed() {
+        var stage = ChatStage.withBob(columns: 80, rows: 10, [ChatStage.message(1, "hi")])
+        for number in Int64(2)...30 {
+            stage.store(ChatStage.message(number, "text \(number)", minutes: 0, #""unread":true"#))
+        }
+        stage.wait()
+        #expect(stage.screen.contains("29 unread above: PageUp"), "\(stage.screen)")
+        for _ in 0..<5 {
+            stage.press(.pageUp)
+            stage.wait()
+        }
+        stage.press(.escape)
+        stage.wait()
+        #expect(!stage.screen.contains("unread above"), "\(stage.screen)")
+    }
+
+    /// What was typed without a relay counts at once, and two Ctrl-C say so.
+    @Test func whatIsTypedWithoutARelayWaits() {
+        var stage = ChatStage.withBob(columns: 80, rows: 8, [ChatStage.message(1, "hi")])
+        stage.say("recv", "recv: note: cannot reach r: connection refused; trying again")
+        for number in 2...3 {
+            stage.enter("text \(number)")
+            stage.make("compose text", Int64(number))
+            #expect(stage.screen.contains("\(number - 1) waiting"), "\(stage.screen)")
+        }
+        var reached = stage
+        reached.print("send", ChatStage.result(2, "stored"))
+        #expect(reached.screen.contains("1 waiting"), "\(reached.screen)")
+        for _ in 0..<2 { stage.press(.control("c")) }
+        #expect(
+            told(stage).last
+                == "sotto chat: 2 messages wait: they are sent by the next sotto chat or sotto send"
+        )
+        #expect(stage.isEnded(130))
+    }
+
     private func queued(_ number: Int64) -> String {
         #"{"v":1,"type":"queued","id":"\#(ChatStage.id(number))","to":"\#(bob)"}"#
     }

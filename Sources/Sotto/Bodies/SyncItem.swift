@@ -45,6 +45,8 @@ public struct SyncItem: Sendable, Hashable {
         case delete(JSONObject, ids: [String])
         case conversation(JSONObject, Setting)
         case contact(KeyID, Decision)
+        /// The signed record of a revocation or a succession, which proves itself.
+        case news(JSONObject)
     }
 
     /// One more than the greatest counter that the device had seen, at most ``greatestCounter``.
@@ -66,10 +68,11 @@ public struct SyncItem: Sendable, Hashable {
         (self.counter, self.device, self.change) = (counter, device, change)
     }
 
-    /// Whether a device gets the item that cannot be trusted with decisions yet: new mail, read marks, names and cards.
+    /// Whether a device gets the item that cannot be trusted with decisions yet: new mail, read marks, names, cards, revocations and
+    /// successions.
     public var isForNewDevices: Bool {
         switch change {
-        case .message, .unsent, .read, .contact(_, .name), .contact(_, .card): true
+        case .message, .unsent, .read, .news, .contact(_, .name), .contact(_, .card): true
         case .delete, .conversation, .contact: false
         }
     }
@@ -77,7 +80,7 @@ public struct SyncItem: Sendable, Hashable {
     /// The subject of the item, if a later item about the same takes its place; `nil` for one that accumulates.
     public var subject: String? {
         switch change {
-        case .message, .unsent, .read, .delete: nil
+        case .message, .unsent, .read, .delete, .news: nil
         case .conversation(let conversation, let setting):
             "conversation \(setting.name) "
                 + String(decoding: JSON.object(conversation).canonical(), as: UTF8.self)
@@ -190,6 +193,9 @@ extension SyncItem {
             }
             decided.insert(("id", .string(id.description)), at: 0)
             members = decided
+        case .news(let record):
+            kind = "news"
+            members = [("news", .object(record))]
         }
         return JSONObject(
             [
@@ -223,6 +229,7 @@ extension SyncItem {
         case "contact":
             guard let decision = try Self.decision(fields) else { return nil }
             change = .contact(try fields["id"].keyID(), decision)
+        case "news": change = .news(try fields["news"].object())
         default: return nil
         }
     }

@@ -168,6 +168,17 @@ struct Conversation: Sendable {
         index(of: .message(number)).flatMap { entries[$0].message }
     }
 
+    /// Returns the first words of what a reply quotes: the text in it, else a loaded message such as a file. `nil` if it has none.
+    func quotation(in reply: ChatMessage) -> String? {
+        guard let quote = reply.quote else { return nil }
+        if let text = quote.text { return text }
+        guard quote.doubt == nil else { return nil }
+        let quoted = entries.lazy.compactMap(\.message).first {
+            $0.id == quote.id && ($0.author == quote.from || $0.author.isEmpty) && !$0.isDeleted
+        }
+        return quoted?.summary
+    }
+
     /// The newest own message that can be edited.
     var lastOwn: ChatMessage? {
         entries.lazy.reversed().compactMap(\.message).first {

@@ -37,8 +37,8 @@ enum Job: Sendable, Hashable {
     case claim(Making)
     /// Sends what waits in the outbox and was not given to the sender.
     case outbox
-    /// Changes something here; the text tells its success.
-    case change(String)
+    /// Changes something here; the text tells its success. `request` is the sender of a message request that is accepted.
+    case change(String, request: String? = nil)
     /// Fetches the file of a message, then saves it.
     case fetch(Int64)
     case save(Int64)

@@ -9,6 +9,8 @@ struct Outgoing: Sendable {
         let bytes: [UInt8]
         /// The id and the recipient of an envelope; `nil` for another record, which is not answered by its id.
         let name: Name?
+        /// Whether `send` keeps it in the outbox until the relay takes it.
+        var isKept = false
         /// The bytes that wait for an answer; 0 for another record.
         var size: Int { name == nil ? 0 : bytes.count }
         /// The number of the line in the input of the present `send`, or `nil` if that has not got it.
@@ -29,6 +31,9 @@ struct Outgoing: Sendable {
 
     var isEmpty: Bool { lines.isEmpty }
 
+    /// The ids of the envelopes that the outbox keeps.
+    var keptIDs: Set<String> { Set(lines.filter(\.isKept).compactMap { $0.name?.id }) }
+
     /// Whether the present `send` has got all lines.
     var isWritten: Bool { lines.last.map { $0.number != nil } ?? true }
 
@@ -37,7 +42,9 @@ struct Outgoing: Sendable {
         let isEnvelope = record.isA("envelope")
         let id = isEnvelope ? record["id"]?.string : nil
         lines.append(
-            Line(bytes: bytes, name: id.map { Name(id: $0, to: record["to"]?.string) }))
+            Line(
+                bytes: bytes, name: id.map { Name(id: $0, to: record["to"]?.string) },
+                isKept: isEnvelope && record["ttl"]?.integer != 0))
     }
 
     /// Returns the lines that the present `send` gets now, with their line feeds.

@@ -36,6 +36,14 @@ extension Conversation {
         return unread.first { $0.order <= part.upperBound }?.number
     }
 
+    /// The number of unread messages, if the newest one was on the screen and the first of them was not.
+    var unreadAbove: Int? {
+        guard unread > 0, let last = entries.last(where: { $0.message != nil })?.message,
+            seen.part(with: last.order) != nil, lastSeen == nil
+        else { return nil }
+        return unread
+    }
+
     /// Marks the messages up to the place of a message as read here.
     mutating func mark(upTo number: Int64) {
         // More can have been seen since this marking began.

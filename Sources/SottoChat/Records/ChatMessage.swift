@@ -86,6 +86,8 @@ struct ChatMessage: Sendable, Hashable {
     /// Whether it is a received message, which the history has as unread or as read.
     var isCounted = false
     var isDeleted = false
+    /// Whether its content is bytes that are no text.
+    var isData = false
     var isEdited = false
     var isPinned = false
     var quote: Quote?
@@ -191,7 +193,9 @@ struct ChatMessage: Sendable, Hashable {
         else { return false }
         switch type {
         case "text": content = .text(text(body["text"]))
-        case "data": content = .note("data; /save writes it to a file")
+        case "data":
+            isData = true
+            content = .note("bytes that are no text; /save writes them to a file")
         case "file": readFile(body)
         case "system":
             content = .note(Self.systemWords(body))

@@ -61,7 +61,9 @@ struct GroupEventWords {
             return "the rules" + (all.isEmpty ? "" : ": \(all.joined(separator: ", "))")
         case "about": return "the description"
         case "avatar": return "the picture"
-        case "timer": return "the lifetime of messages"
+        case "timer":
+            let end = event["timer"]?.integer.map { $0 == 0 ? " to none" : " to \(Words.time($0))" }
+            return "the lifetime of messages" + (end ?? "")
         default: return "the group"
         }
     }

@@ -2,6 +2,9 @@ import Sotto
 import SottoBytes
 import SottoProgram
 
+/// The most columns of a name. A name that is completed by Tab must be whole.
+private let nameLimit = 128
+
 /// A conversation of `history list`.
 struct ChatConversation: Sendable, Hashable {
     var key: ConversationKey
@@ -19,7 +22,7 @@ struct ChatConversation: Sendable, Hashable {
     var timer: Int64?
 
     init?(_ record: JSONObject) {
-        guard record.isA("conversation"), let name = record.line("name", limit: 40) else {
+        guard record.isA("conversation"), let name = record.line("name", limit: nameLimit) else {
             return nil
         }
         self.name = name
@@ -74,7 +77,7 @@ struct ChatContact: Sendable, Hashable {
 
     init?(_ record: JSONObject) {
         guard record.isA("contact-entry"), let id = record.line("id"),
-            let name = record.line("name", limit: 40), record["name"] != .string("")
+            let name = record.line("name", limit: nameLimit), record["name"] != .string("")
         else { return nil }
         (self.id, self.name) = (id, name)
         isVerified = record["trust"]?.string == "verified"
@@ -114,7 +117,7 @@ struct ChatRequest: Sendable, Hashable {
         self.id = id
         count = record.count("count")
         claimedName = record.line("claimedName", limit: 40)
-        contactName = record.line("name", limit: 40)
+        contactName = record.line("name", limit: nameLimit)
     }
 }
 
@@ -139,10 +142,10 @@ struct ChatGroup: Sendable, Hashable {
 
     init?(_ record: JSONObject) {
         guard record.isA("group"), let id = record.line("id"),
-            let name = record.line("name", limit: 40)
+            let name = record.line("name", limit: nameLimit)
         else { return nil }
         // The owner can have given it another name.
-        (self.id, self.name) = (id, record.line("called", limit: 40) ?? name)
+        (self.id, self.name) = (id, record.line("called", limit: nameLimit) ?? name)
         standing = record.line("standing", limit: 20) ?? ""
         rank = record.line("rank", limit: 20) ?? "nobody"
         members = record.count("members")
@@ -187,7 +190,7 @@ struct ChatMember: Sendable, Hashable {
         if !isContact, let nickname = record["nickname"]?.string, !nickname.isEmpty {
             name = Words.member(nickname, id)
         } else {
-            name = Cells.line(known.isEmpty ? String(id.prefix(16)) : known, limit: 40)
+            name = Cells.line(known.isEmpty ? String(id.prefix(16)) : known, limit: nameLimit)
         }
     }
 }

@@ -12,7 +12,7 @@ extension ChatState {
             let claimed =
                 request.claimedName.map { "“\($0)” (claimed)" } ?? "a sender without a name"
             let sender =
-                request.contactName.map { "\($0), with the new key" } ?? claimed + name
+                request.contactName.map { "\($0), who is a contact now" } ?? claimed + name
             ask(
                 Question(
                     subject: .request(id: request.id),
@@ -141,7 +141,7 @@ extension ChatState {
         let named = name.map { ["--name", $0] } ?? []
         let claimed = list.requests.first { $0.id == id }?.claimedName
         run(
-            .change("accepted \(name ?? claimed ?? String(id.prefix(16)))"),
+            .change("accepted \(name ?? claimed ?? String(id.prefix(16)))", request: id),
             [
                 Pipeline.Stage("contact", ["accept"] + named + [id]),
                 Pipeline.Stage("decrypt", ["-q"]),

@@ -127,8 +127,8 @@ package struct ChatState: Sendable {
     /// Whether the relay has taken a message since ``receptionTrouble``. Then recv only waits for its next attempt.
     var isReconnecting = false
     var mailTrouble: String?
-    /// The number of messages in the outbox, which the relay has not taken.
-    var waiting = 0
+    /// The ids of the messages that the list of the outbox named last.
+    var queued: Set<String> = []
     var isReceivedElsewhere = false
     var isLocked = false
     /// Whether the identity has a passphrase.

@@ -37,11 +37,24 @@ extension ChatState {
         let shown = found.filter {
             Cells.plain($0) == $0 && (word.hasPrefix(".") || !$0.hasPrefix("."))
         }
-        complete(word, from: shown.map(Self.quoted), end: "")
+        guard let mark = Self.openMark(of: wanted) else {
+            return complete(word, from: shown.map(Self.quoted), end: "")
+        }
+        complete(word, from: shown.filter { !$0.contains(mark) }, end: String(mark))
     }
 
+    /// The folder of a path as it is typed, with the quotation mark before it.
     private static func folder(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        path.lastIndex(of: "/").map { String(path[...$0]) } ?? openMark(of: path).map(String.init)
+            ?? ""
+    }
+
+    /// The quotation mark at the beginning of a path that is still open.
+    private static func openMark(of path: String) -> Character? {
+        guard let mark = path.first, "'\"".contains(mark),
+            !path.count(where: { $0 == mark }).isMultiple(of: 2)
+        else { return nil }
+        return mark
     }
 
     private static func quoted(_ name: String) -> String {

@@ -9,7 +9,7 @@ extension ChatState {
 
     /// Ends when what was typed is sent or in the outbox.
     mutating func finish(_ status: Int32) {
-        guard !isFinishing else { return end(status) }
+        guard !isFinishing else { return endCounting(status) }
         finishing = status
         finishLimit = uptime + Self.finishMilliseconds
         for contact in presenceContacts {
@@ -42,8 +42,8 @@ extension ChatState {
             }
             return
         }
-        if waiting > 0 || refreshes.contains(.waiting), !isCounted {
-            (isCounted, waiting) = (true, 0)
+        if !queued.isEmpty || refreshes.contains(.waiting), !isCounted {
+            (isCounted, queued) = (true, [])
             refreshes.remove(.waiting)
             run(.waiting, "send", ["--list", "--json"])
         }
@@ -56,15 +56,28 @@ extension ChatState {
             outgoing = Outgoing()
             refuse("not everything was sent: send ends with an error")
         }
-        if waiting > 0 {
+        endCounting(finishing == 0 ? failure ?? 0 : finishing)
+    }
+
+    /// Ends at once, and says how many messages the relay has not taken.
+    mutating func endCounting(_ status: Int32) {
+        guard ending == nil else { return }
+        let count = unstored.count
+        if count > 0 {
             let words =
-                waiting == 1
+                count == 1
                 ? "1 message waits: it is sent by the next sotto chat or sotto send"
-                : "\(waiting) messages wait: they are sent by the next sotto chat or sotto send"
+                : "\(count) messages wait: they are sent by the next sotto chat or sotto send"
             effects.append(.warn("sotto chat: \(words)"))
         }
-        end(finishing == 0 ? failure ?? 0 : finishing)
+        end(status)
     }
+
+    /// The ids of the messages that the relay has not taken.
+    private var unstored: Set<String> { queued.union(outgoing.keptIDs) }
+
+    /// The number of messages that wait because the relay does not take them.
+    var waiting: Int { trouble == nil ? queued.count : unstored.count }
 
     /// The times that a sender which fails at the end is started again.
     private static let lastAttempts = 3

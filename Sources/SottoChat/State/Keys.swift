@@ -61,7 +61,7 @@ extension ChatState {
     }
 
     private mutating func interrupt() {
-        if isFinishing { return end(130) }
+        if isFinishing { return endCounting(130) }
         if !editor.isEmpty || subject != nil {
             remember(editor.text)
             editor.set("")
@@ -72,6 +72,6 @@ extension ChatState {
             isInterrupted = true
             return say("Ctrl-C again ends")
         }
-        end(130)
+        endCounting(130)
     }
 }

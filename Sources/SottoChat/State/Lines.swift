@@ -38,7 +38,7 @@ extension ChatState {
         if printed.count > 10_000 { printed = printed.filter { $0 > lastPrinted - 5_000 } }
         let clock = options.localTime(message.time)
         let head = "\(Words.padded(clock.hour)):\(Words.padded(clock.minute)) \(message.name)  "
-        let quote = message.quote?.text.map { "> \($0)\n" } ?? ""
+        let quote = conversation?.quotation(in: message).map { "> \($0)\n" } ?? ""
         let mark = mark(of: message).map { " [\($0)]" } ?? ""
         let body: String =
             switch message.content {

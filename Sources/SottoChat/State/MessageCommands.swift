@@ -125,6 +125,11 @@ extension ChatState {
     }
 
     mutating func save(_ message: ChatMessage) {
+        if message.isData {
+            conversation?.selection = nil
+            run(.save(message.number), "history", ["save", "-q", "\(message.number)"])
+            return
+        }
         guard case .file(let name, _, _) = message.content else {
             return refuse("this message has no file")
         }

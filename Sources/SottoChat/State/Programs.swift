@@ -145,7 +145,7 @@ extension ChatState {
         case .making(let making): endMaking(making, run)
         case .claim(let making): endClaim(making, run)
         case .outbox: endOutbox(run)
-        case .change(let success): endChange(success, run)
+        case .change(let success, let request): endChange(success, request, run)
         case .fetch(let number): endFetching(number, run)
         case .save: endSaving(run)
         case .overlay(let title): endOverlay(title, run)
@@ -163,8 +163,17 @@ extension ChatState {
         }
     }
 
-    private mutating func endChange(_ success: String, _ run: Running) {
-        if run.status == 0 { say(success) } else { refuse(run.advice, status: run.status) }
+    private mutating func endChange(_ success: String, _ request: String?, _ run: Running) {
+        if run.status == 0 {
+            say(success)
+        } else {
+            refuse(run.advice, status: run.status)
+            // /accept NAME means the request that was refused.
+            if let request {
+                askRequests()
+                questions.bringForward(.request(id: request))
+            }
+        }
         refreshes.formUnion([.contacts, .conversations, .requests, .groups, .newest])
     }
 

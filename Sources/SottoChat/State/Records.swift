@@ -64,16 +64,17 @@ extension ChatState {
 
     /// Takes the list of the outbox. What waits there is sent at once, and then tried again.
     private mutating func takeWaiting(_ records: [JSONObject]) {
-        waiting =
-            Set(
-                records.filter {
-                    $0.isA("queued") && $0["to"] != nil && $0["kind"]?.string != "blob"
-                }.compactMap {
-                    $0["id"]?.string
-                }
-            ).count
-        if waiting == 0 { (outbox.attempts, outbox.restart) = (0, nil) }
-        if waiting > 0, outbox.id == nil, outbox.restart == nil, !isFinishing { startOutbox() }
+        queued = Set(
+            records.filter {
+                $0.isA("queued") && $0["to"] != nil && $0["kind"]?.string != "blob"
+            }.compactMap {
+                $0["id"]?.string
+            })
+        guard !queued.isEmpty else {
+            (outbox.attempts, outbox.restart) = (0, nil)
+            return
+        }
+        if outbox.id == nil, outbox.restart == nil, !isFinishing { startOutbox() }
     }
 
     /// Takes a page: the newest one, or the one before the first loaded message.
@@ -393,7 +394,7 @@ extension ChatState {
         case "stored", "duplicate", "accepted":
             noteReached()
             isReconnecting = receptionTrouble != nil
-            if waiting > 0 { refreshes.insert(.waiting) }
+            if !queued.isEmpty { refreshes.insert(.waiting) }
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
             conversation?.set(.queued, ofID: id)

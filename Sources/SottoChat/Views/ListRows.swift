@@ -71,7 +71,7 @@ extension ChatState {
                 request.contactName == nil
                     ? request.claimedName == nil
                         ? "message request" : "message request; the name is only claimed"
-                    : "messages from before the new key was accepted", .dim)
+                    : "messages from before the key was accepted", .dim)
         case .invitation(let group):
             add(
                 group.name, 0, "", "?",

@@ -41,7 +41,8 @@ struct MessageRows {
                 rows.append(rule("\(line.count) unread", .alert))
             }
             let isSelected = [conversation.selection, conversation.found].contains(entry.id)
-            rows += self.rows(of: message, isSelected: isSelected)
+            rows += self.rows(
+                of: message, quoting: conversation.quotation(in: message), isSelected: isSelected)
         }
         return rows
     }
@@ -99,7 +100,9 @@ struct MessageRows {
 
     // MARK: Messages
 
-    private func rows(of message: ChatMessage, isSelected: Bool) -> [Row] {
+    private func rows(
+        of message: ChatMessage, quoting quotation: String?, isSelected: Bool
+    ) -> [Row] {
         var style = message.isOwn ? Screen.Style.own : .other
         style.isReversed = isSelected
         var time = Screen.Style.dim
@@ -126,7 +129,7 @@ struct MessageRows {
         if let quote = message.quote {
             let author = quote.from.isEmpty ? "" : self.name(quote.from) + ": "
             let doubt = quote.doubt.map { "[\($0)] " } ?? ""
-            let text = "┃ " + doubt + author + (quote.text ?? "a message")
+            let text = "┃ " + doubt + author + (quotation ?? "a message")
             begin(Cells.cut(text, to: max(4, width - headWidth)), .dim)
         } else if let author = message.forwarded {
             let words = author.isEmpty ? "[forwarded]" : "[forwarded from \(self.name(author))]"

@@ -57,6 +57,9 @@ extension ChatState {
                 let unread = count > 0 ? "\(count) unread, " : ""
                 return [Screen.Span("── \(unread)newer messages are below: PageDown, Esc ──", .dim)]
             }
+            if let count = open.unreadAbove {
+                return [Screen.Span("── \(count) unread above: PageUp ──", .alert)]
+            }
             if let trouble = receptionTrouble ?? sendTrouble ?? presentMailTrouble {
                 return [Screen.Span(trouble, .dim)]
             }

@@ -54,10 +54,11 @@ extension MessageOpening {
             message.body["type"]?.string == DeviceBody.type,
             let author = message.sendingDevice
         else { return .dropped }
-        guard !isPreview else { return .message(message, number: nil, seen: false) }
+        let named = message.named(try transaction.devices(of: transaction.owner.id))
+        guard !isPreview else { return .message(named, number: nil, seen: false) }
         guard try transaction.take(decision, about: device, by: author) else { return .dropped }
         _ = try transaction.settleDevices()
-        return .message(message, number: nil, seen: false)
+        return .message(named, number: nil, seen: false)
     }
 
     /// The owner's list, or the owner's contacts, at another device.
@@ -77,12 +78,12 @@ extension MessageOpening {
             }
             if !isPreview { try transaction.keep(ownersCard: card) }
             if message.body["type"]?.string == DeviceBody.type {
-                return line(of: message, list, before)
+                return line(of: message, list, before, isOwn: true)
             }
             if list.supersedes(before) { before = list }
         }
         if message.body["confirms"] != nil || message.body["objects"] != nil {
-            return .message(message, number: nil, seen: false)
+            return .message(message.named(before), number: nil, seen: false)
         }
         guard message.body["type"]?.string == WelcomeBody.type, message.sendingDevice == nil,
             let device = before?.device(owner.device)
@@ -99,7 +100,7 @@ extension MessageOpening {
 
     /// The message with what a list changed, or a dropped line.
     private func line(
-        of message: Message, _ list: DeviceList, _ before: DeviceList?
+        of message: Message, _ list: DeviceList, _ before: DeviceList?, isOwn: Bool = false
     ) -> OpenedLine {
         guard list.supersedes(before) else { return .dropped }
         func names(_ devices: [DeviceList.Device], notIn other: DeviceList?) -> JSON? {
@@ -110,6 +111,7 @@ extension MessageOpening {
         message.body = JSONObject([
             ("type", .string(DeviceBody.type)), ("added", names(list.devices, notIn: before)),
             ("removed", names(before?.devices ?? [], notIn: list)),
+            ("own", isOwn ? .bool(true) : nil),
         ])
         return .message(message, number: nil, seen: false)
     }
@@ -201,6 +203,14 @@ extension Message {
     /// Whether the message is about devices: a list, a decision, or the contacts for a new device.
     var isAboutDevices: Bool {
         [DeviceBody.type, WelcomeBody.type].contains(body["type"]?.string)
+    }
+
+    /// Returns the message with the name of the device about which another one decides.
+    fileprivate func named(_ list: DeviceList?) -> Message {
+        let id = (body["confirms"] ?? body["objects"])?.string.flatMap { KeyID($0) }
+        var message = self
+        message.body["name"] = id.flatMap { list?.device($0)?.name }.map { .string($0) }
+        return message
     }
 
     /// The device of the sender that wrote the message; `nil` for the first one.

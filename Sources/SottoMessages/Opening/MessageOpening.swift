@@ -243,7 +243,7 @@ final class MessageOpening<Input: MessageInput> {
             if isRefused { isUnopenable = true }
             // The rules of a group refuse a message for good, and a device that was removed does not return.
             let isFinal =
-                failure.message == Failure.removedDevice.message
+                error is RemovedDeviceError || error is RevokedSenderError
                 || (error as? GroupError)?.isFinal == true
                 || final.contains(failure.status)
             return .failed(failure, id: id, isFinal: !isRefused && isFinal)
@@ -591,11 +591,12 @@ final class MessageOpening<Input: MessageInput> {
         if contact == nil, message.authenticated, let sender = message.from,
             sender != transaction.owner.id, try transaction.isRevoked(sender)
         {
-            throw ContactError.revoked(sender).failure
+            throw RevokedSenderError(failure: ContactError.revoked(sender).failure)
         }
         do throws(Failure) {
             return try senderPolicy.decide(&message, contact: contact, hasContacts: hasContacts)
         } catch {
+            if contact?.doubt == .revoked { throw RevokedSenderError(failure: error) }
             if !isPreview, let step { try transaction.awaitPreKeys(of: step, id: id) }
             throw error
         }

@@ -38,9 +38,16 @@ package final class MessagePrinter {
     /// Whether a message was printed.
     private(set) var hasPrinted = false
 
-    /// Whether a message is printed: any, or only the events of a group, which this machine wrote.
+    /// Whether a message is printed: any, or only the events of a group and of devices, which this machine wrote.
     private func prints(_ message: Message) -> Bool {
-        !form.isOfEvents || message.body["type"]?.string == GroupBody.type
+        guard form.isOfEvents else { return true }
+        switch message.body["type"]?.string {
+        case GroupBody.type: return true
+        // A list that changes nothing names no device.
+        case DeviceBody.type:
+            return ["added", "removed", "confirms", "objects"].contains { message.body[$0] != nil }
+        default: return false
+        }
     }
 
     /// Prints the serialized ``record(_:number:seen:quotation:rings:)`` of a message.

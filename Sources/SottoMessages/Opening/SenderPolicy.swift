@@ -144,3 +144,8 @@ extension StateTransaction {
         return try contact(id: sender)
     }
 }
+
+/// The key of the sender is revoked, which no later attempt changes.
+struct RevokedSenderError: FailureError {
+    let failure: Failure
+}

@@ -27,13 +27,13 @@ extension MessageOpening {
         let card = message.card.flatMap { try? Card(record: $0) }
         guard let card, card.id != sender, let list = card.devices, list.device(sender) != nil
         else {
-            guard try transaction.person(ofRemovedDevice: sender) == nil else {
-                throw Failure.removedDevice
+            if let person = try transaction.person(ofRemovedDevice: sender) {
+                throw try removed(by: person, transaction)
             }
             return
         }
         guard list.supersedes(try transaction.devices(of: card.id)) else {
-            throw Failure.removedDevice
+            throw try removed(by: card.id, transaction)
         }
         if card.id == owner.id {
             // Only the first device signs lists, and the others get them from it or with its card.
@@ -41,6 +41,17 @@ extension MessageOpening {
         }
         message.device = sender
         message.from = card.id
+    }
+
+    /// Returns the error for a message from a device that a person removed.
+    private func removed(
+        by person: KeyID, _ transaction: StateTransaction
+    ) throws(StateError) -> RemovedDeviceError {
+        guard person != transaction.owner.id else {
+            return RemovedDeviceError(words: "you removed")
+        }
+        let name = try transaction.readableContact(id: person)?.name ?? ""
+        return RemovedDeviceError(words: "\(name.isEmpty ? "its owner" : name) has removed")
     }
 
     /// Notes that another device of the owner was heard of.
@@ -157,9 +168,15 @@ extension MessageOpening {
     }
 }
 
+/// A message is from a device that its owner has removed.
+struct RemovedDeviceError: FailureError {
+    /// Who removed it.
+    let words: String
+
+    var failure: Failure { Failure(.untrusted, "the message is from a device that \(words)") }
+}
+
 extension Failure {
-    static let removedDevice = Failure(
-        .untrusted, "the message is from a device that its owner has removed")
     fileprivate static let foreignList = Failure(
         .untrusted,
         "the message is from a device on a list that was signed with your identity on another machine"

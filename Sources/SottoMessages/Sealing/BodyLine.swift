@@ -1,5 +1,6 @@
 package import Sotto
 import SottoProgram
+import SottoTool
 
 extension MessageBody {
     /// A description in brackets, or `nil` for text, data and a file. `target` are the words for the message that the body is about.
@@ -65,6 +66,7 @@ extension MessageBody {
 
     /// The changes in the sender's list of devices, in words. The sender chose the names.
     private var deviceWords: String {
+        let decided = extra["name"]?.string.map(Self.shown(name:)) ?? "?"
         func names(_ member: String) -> String? {
             let names = (extra[member]?.array ?? []).compactMap { $0.string.map(Self.shown(name:)) }
             return names.isEmpty ? nil : names.joined(separator: ", ")
@@ -72,8 +74,8 @@ extension MessageBody {
         let words = [
             names("added").map { "uses a new device: \($0)" },
             names("removed").map { "removed the device: \($0)" },
-            extra["confirms"].map { _ in "confirmed a device" },
-            extra["objects"].map { _ in "objects to a device" },
+            extra["confirms"].map { _ in "confirmed the device \(decided)" },
+            extra["objects"].map { _ in "objects to the device \(decided), which stays new" },
         ].compactMap(\.self)
         return words.isEmpty ? "list of devices" : words.joined(separator: "; ")
     }
@@ -113,6 +115,14 @@ extension MessageBody {
         switch kind {
         case .other(.group): return groupLine(identity)
         case .other(.repair): return repairLine(identity)
+        case .other(.devices) where extra["own"] == .bool(true):
+            guard let name = extra["added"]?.array?.first?.string else {
+                return ("[\(deviceWords)]", nil)
+            }
+            return (
+                "[\(deviceWords)] if it is not yours:",
+                "sotto device object \(shellWord(name))\(identity) --send"
+            )
         default: return line(about: target).map { ($0, nil) }
         }
     }
@@ -237,7 +247,11 @@ extension MessageBody {
             return "the rules" + (all.isEmpty ? "" : ": \(all)")
         case "about": return "the description"
         case "avatar": return "the picture"
-        case "timer": return "the lifetime of messages"
+        case "timer":
+            let end = event["timer"]?.integer.map {
+                $0 == 0 ? " to none" : " to \(Lifetime(seconds: $0))"
+            }
+            return "the lifetime of messages" + (end ?? "")
         default: return "the group"
         }
     }

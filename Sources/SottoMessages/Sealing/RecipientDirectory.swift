@@ -139,7 +139,7 @@ final class RecipientDirectory {
         let people = try to.map { try book.find($0, for: .acting) }
         try sessions.check(people)
         for person in people {
-            let route = try route(to: person, isShort: ttl.isShortTTL)
+            let route = try route(to: person, isShort: ttl.isShortTTL, mailboxes.trust)
             if case .session = route { _ = try book.view { try sessions.bundle(for: person, $0) } }
             known[Key(id: person.id, isShort: ttl.isShortTTL)] = .success(
                 Destination(recipient: person, route: route))
@@ -156,9 +156,11 @@ final class RecipientDirectory {
         let found =
             try known[key]
             ?? result {
-                Destination(
-                    recipient: person, route: try route(to: person, isShort: key.isShort),
-                    relays: memberRelays[person.id])
+                let relays = memberRelays[person.id]
+                let trust = relays == nil ? mailboxes.trust : memberTrust
+                return Destination(
+                    recipient: person, route: try route(to: person, isShort: key.isShort, trust),
+                    relays: relays)
             }
         known[key] = found
         let destination = try found.get()
@@ -193,13 +195,16 @@ final class RecipientDirectory {
     func member(
         _ person: Correspondent, _ relays: ListedRelays, _ transaction: StateTransaction
     ) throws -> Destination {
-        let trust = person.contact == nil ? mailboxes.trust ?? .any : mailboxes.trust
+        let trust = person.contact == nil ? memberTrust : mailboxes.trust
         let destination = Destination(
             recipient: person, route: try route(to: person, isShort: false, trust, isMember: true),
             relays: person.contact == nil ? relays : nil)
         try begin(destination, transaction)
         return destination
     }
+
+    /// The policy for a member of a group who is no contact.
+    private var memberTrust: TrustPolicy { mailboxes.trust ?? .any }
 
     /// Whether a member of a group who is no contact gets messages without further checks.
     var admitsMembers: Bool {
@@ -345,8 +350,7 @@ final class RecipientDirectory {
     }
 
     private func route(
-        to person: Correspondent, isShort: Bool, _ trust: TrustPolicy? = nil,
-        isMember: Bool = false
+        to person: Correspondent, isShort: Bool, _ trust: TrustPolicy?, isMember: Bool = false
     ) throws -> Destination.Route {
         func find(_ state: StateTransaction?) throws -> (route: Destination.Route, isLost: Bool) {
             let isLost = try person.contact != nil && state?.hasLostMessages(to: person.id) == true
@@ -366,11 +370,11 @@ final class RecipientDirectory {
         _ person: Correspondent, isShort: Bool, _ trust: TrustPolicy?, isMember: Bool
     ) throws -> Destination.Route {
         if try handsOver(to: person) {
-            try book.check(person, suite: .sealed, trust ?? mailboxes.trust)
+            try book.check(person, suite: .sealed, trust)
             return .machineOne
         }
         let suite = try plan.suite(for: person, in: book, isShort: isShort, isMember: isMember)
-        try book.check(person, suite: suite, trust ?? mailboxes.trust)
+        try book.check(person, suite: suite, trust)
         guard let type = suite.messageSuite else { return .session(person.id) }
         guard person.card != nil || suite != .sealed else {
             throw Failure(

@@ -149,6 +149,12 @@ package struct Recipients {
         }
     }
 
+    /// Notes that the envelopes of messages since a time could not be written: they were not handed on.
+    package func noteUnwritten(since time: Timestamp) throws {
+        guard isHandedOn else { return }
+        try store?.transaction { try $0.takeBackHandedOn(since: time) }
+    }
+
     /// The failure to exit with, because some recipients did not get a message that others got; else `nil`.
     package var unreached: Failure? { directory?.unreached }
 

@@ -144,7 +144,10 @@ extension StateTransaction {
         if !contact.name.isEmpty, contact.doubt != .revoked, try isRevoked(contact.id) {
             throw ContactError.revoked(contact.id)
         }
-        if let formerID, formerID != contact.id { try remove(id: formerID) }
+        if let formerID, formerID != contact.id {
+            try remove(id: formerID)
+            try nameEarlierMessages(of: contact, with: formerID)
+        }
         let isShared = try hasOtherDevices()
         let before = isShared ? try readableContact(id: contact.id) : nil
         try noteForwarding(to: contact)
@@ -157,6 +160,18 @@ extension StateTransaction {
         hasAnyContact = nil
         if let list = contact.card?.devices { try take(devices: list) }
         if isShared { try tellDevices(contact, before: before) }
+    }
+
+    /// Names the conversation with the former id of a contact, so that its messages are found after the id changed.
+    private func nameEarlierMessages(of contact: Contact, with former: KeyID) throws(StateError) {
+        guard !contact.name.isEmpty,
+            try store.conversationRow(.peer(former), connection)?.settings.name == nil,
+            try place(of: .peer(former)) != nil
+        else { return }
+        let taken = Set(try allConversations().compactMap(\.settings.name))
+        let name = "earlier messages of \(contact.name)"
+        let free = ([name] + (2...99).map { "\(name) \($0)" }).first { !taken.contains($0) }
+        try change(.peer(former)) { $0.name = free }
     }
 
     private func write(_ contact: Contact) throws(StateError) {

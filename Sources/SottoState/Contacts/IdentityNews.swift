@@ -145,6 +145,7 @@ extension StateTransaction {
         if !known.successions.isEmpty {
             known.successions.append(succession)
             try keep(known, of: former)
+            try tellDevices(.news(succession.record))
             if var holder {
                 try doubt(&holder, .fork, at: time)
                 return .forked(holder)
@@ -156,6 +157,7 @@ extension StateTransaction {
         }
         known.successions = [succession]
         try keep(known, of: former)
+        try tellDevices(.news(succession.record))
         contact.changed = succession.card
         contact.getsRepeats = false
         try save(contact)
@@ -194,6 +196,7 @@ extension StateTransaction {
         }
         known.revocation = revocation
         try keep(known, of: id)
+        try tellDevices(.news(revocation.record))
         guard id != owner.id else { return .own(.revocation(revocation)) }
         var changed: [Contact] = []
         for var contact in contacts where !contact.name.isEmpty {

@@ -46,10 +46,7 @@ extension StateTransaction {
 
     /// Begins and ends the telling of devices: a device that is new on the owner's list gets what changes from now on.
     func noteOwnDevices(_ list: DeviceList) throws(StateError) {
-        let last =
-            try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'sync_item'") {
-                $0.integer(0)
-            } ?? 0
+        let last = try lastItem()
         let present = ([owner.id] + list.devices.map(\.id)).filter { $0 != owner.device }
         let known = try connection.rows("SELECT mark FROM sync_device") { $0.bytes(0) }
         let marks = Set(present.map(store.mark))
@@ -86,6 +83,42 @@ extension StateTransaction {
             ("counter", .integer(try nextCounter())), ("number", .integer(number)),
         ])
         try queue("message \(number)", reference, isForNew: isForNew)
+    }
+
+    /// Queues again for a device what this one wrote since a time, and its decisions about contacts and conversations.
+    func tellAgain(_ device: KeyID, since time: Timestamp) throws(StateError) {
+        let last = try lastItem()
+        let sent = try store.entries(
+            "WHERE sent = 1 AND time >= ? AND sealed IS NOT NULL ORDER BY number", time.seconds,
+            connection: connection)
+        for entry in sent {
+            let isOwn = entry.state != .sentElsewhere && entry.state != .claimed
+            // Members get the messages of a group from the device that wrote them.
+            let isOfGroup = entry.conversation.group != nil
+            guard isOwn, entry.conversation != .unknown, entry.body?.isTold == true,
+                !isOfGroup || owner.owner == nil
+            else { continue }
+            try tellDevices(message: entry.number, isForNew: !isOfGroup)
+        }
+        for kept in try keptItems() where kept.item.device == owner.device {
+            guard let subject = kept.item.subject else { continue }
+            try queue(subject, kept.item.record, isForNew: kept.item.isForNewDevices)
+        }
+        // The devices that lacked nothing have these.
+        let next = try lastItem()
+        try connection.run(
+            """
+            UPDATE sync_device SET told = CASE WHEN told >= ?2 THEN ?3 ELSE told END,
+                told_full = CASE WHEN told_full >= ?2 THEN ?3 ELSE told_full END
+            WHERE mark != ?1
+            """, store.mark(device), last, next)
+    }
+
+    /// The number of the last item that was queued, or 0.
+    private func lastItem() throws(StateError) -> Int64 {
+        try connection.first("SELECT seq FROM sqlite_sequence WHERE name = 'sync_item'") {
+            $0.integer(0)
+        } ?? 0
     }
 
     /// Passes a received message on to the other devices, if its sender did not know their present list. Only the first device does

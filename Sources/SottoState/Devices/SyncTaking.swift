@@ -71,6 +71,9 @@ extension StateTransaction {
             }
             guard try counts(item, at: time) else { return .taken }
             try applyDecisions(about: id, at: time)
+        case .news(let record):
+            guard let news = (try? IdentityNews(record: record)) ?? nil else { return .refused }
+            _ = try take(news, isGiven: true, at: time)
         }
         return .taken
     }
@@ -187,11 +190,8 @@ extension StateTransaction {
             message.conversation != .unknown
         else { return }
         if let group = message.conversation.group, try !lacksDevices(group) { return }
-        switch message.body?.kind {
-        case .system, .other, .history, .typing, .presence, nil: return
-        default:
-            try tellDevices(message: number, isForNew: message.conversation.group == nil)
-        }
+        guard message.body?.isTold == true else { return }
+        try tellDevices(message: number, isForNew: message.conversation.group == nil)
     }
 
     /// Whether a device on the owner's list gets no copies of what the first device writes to a group, because it is new or the group
@@ -480,9 +480,13 @@ extension JSONObject {
     package var isHandedOver: Bool { isTold && (try? MessageBody(self))?.call == nil }
 
     /// Whether a body is of a kind that devices tell each other: no event of one device, and no body for one device.
-    fileprivate var isTold: Bool {
-        guard let body = try? MessageBody(self) else { return false }
-        return switch body.kind {
+    fileprivate var isTold: Bool { (try? MessageBody(self))?.isTold ?? false }
+}
+
+extension MessageBody {
+    /// Whether devices tell each other the body: it is no event of one device, and not for one device.
+    var isTold: Bool {
+        switch kind {
         case .system, .other, .history, .typing, .presence: false
         default: true
         }

@@ -44,9 +44,13 @@ enum GroupEvent {
             ])
     }
 
-    /// The value `what` is another one: `about`, `avatar`, `timer` or `nickname`.
-    static func changed(_ what: String, by: KeyID?) -> JSONObject {
-        event("changed", [("what", .string(what)), ("by", id(by))])
+    /// The value `what` is another one: `about`, `avatar`, `timer` or `nickname`. `timer` is its seconds.
+    static func changed(_ what: String, timer: Int64? = nil, by: KeyID?) -> JSONObject {
+        event(
+            "changed",
+            [
+                ("what", .string(what)), ("by", id(by)), ("timer", timer.map { .integer($0) }),
+            ])
     }
 
     static func event(_ name: String, _ members: [(String, JSON?)] = []) -> JSONObject {
@@ -68,7 +72,7 @@ extension GroupChange {
         case .role(let person, let rank): [GroupEvent.role(person, rank, by: by)]
         case .policy(let policy): [GroupEvent.changed(policy, from: former, by: by)]
         case .set(.name(let name)): [GroupEvent.renamed(name, by: by)]
-        case .set(let value): [GroupEvent.changed(value.key, by: by)]
+        case .set(let value): [GroupEvent.changed(value.key, timer: value.timer, by: by)]
         case .create, .invite, .devices, .merge: []
         }
     }
@@ -79,6 +83,13 @@ extension GroupChange {
         case .create(_, let policy, _), .policy(let policy): policy
         case .invite, .join, .doorJoin, .leave, .remove, .ban, .role, .set, .devices, .merge: nil
         }
+    }
+}
+
+extension GroupChange.Value {
+    /// The seconds of a timer.
+    var timer: Int64? {
+        if case .timer(let seconds) = self { seconds } else { nil }
     }
 }
 

@@ -53,30 +53,32 @@ extension StateTransaction {
     private static let fileDays: Int64 = 30
 
     /// Notes a file that a person offers. Without room for it, its changes are asked for in messages. Of an invitation it is
-    /// only the inviter's, or in the body that begins the group: `group accept` waits for it.
+    /// only the inviter's, or in the body that begins the group: `group accept` waits for it. `device` is that of the sender: another
+    /// device of the owner brings the whole log.
     func note(
-        _ file: GroupFile, from sender: KeyID, in group: StoredGroup, beginsGroup: Bool,
-        at time: Timestamp
+        _ file: GroupFile, from sender: KeyID, _ device: KeyID, in group: StoredGroup,
+        beginsGroup: Bool, at time: Timestamp
     ) throws(StateError) {
-        let isInvitation = group.standing == .invited
-        guard file.pointer.place != nil, sender != owner.id,
-            isInvitation || group.isInTouch && group.state.ranks[sender] != nil
+        let isOwn = sender == owner.id
+        let isInvitation = !isOwn && group.standing == .invited
+        guard file.pointer.place != nil, device != owner.device,
+            isOwn || isInvitation || group.isInTouch && group.state.ranks[sender] != nil
         else { return }
         try connection.run(
             "DELETE FROM group_file WHERE time < ?", time.seconds - Self.fileDays * Self.day)
         if isInvitation, !beginsGroup {
             guard try inviter(of: group) == sender else { return }
         }
-        let (mark, device) = (store.mark(file, of: group.id, from: sender), store.mark(sender))
+        let (mark, source) = (store.mark(file, of: group.id, from: sender), store.mark(sender))
         guard
             try !connection.exists("SELECT 1 FROM group_file WHERE mark = ?", mark)
         else { return }
         let waiting = try connection.integer(
             "SELECT count(*) FROM group_file WHERE group_id = ? AND device = ? AND stage < ?",
-            group.number, device, Stage.done)
+            group.number, source, Stage.done)
         let recent = try connection.integer(
             "SELECT count(*) FROM group_file WHERE group_id = ? AND device = ? AND time > ?",
-            group.number, device, time.seconds - Self.day)
+            group.number, source, time.seconds - Self.day)
         guard waiting < Self.mostWaitingFiles, recent < Self.mostFilesOfDay else {
             return try note(missing: file.heads, of: sender, in: group)
         }
@@ -84,7 +86,7 @@ extension StateTransaction {
             """
             INSERT INTO group_file (group_id, mark, device, stage, time, sealed)
             VALUES (?, ?, ?, ?, ?, ?)
-            """, group.number, mark, device, isInvitation ? Stage.offered : Stage.wanted,
+            """, group.number, mark, source, isInvitation ? Stage.offered : Stage.wanted,
             time.seconds,
             store.seal(
                 OfferedGroupFile.encoded(file, of: group.id, from: sender), .groupFile(mark: mark)))
@@ -119,11 +121,13 @@ extension StateTransaction {
         }
         guard !files.isEmpty else { return [] }
         let contacts = try store.contacts(connection).filter { !$0.isBlocked }
+        let ownersCard = try ownersCard()?.relay
         var wanted: [(file: OfferedGroupFile, relays: [String])] = []
         for file in files {
             guard let group = try readableGroup(file.group) else { continue }
             let known =
-                [owner.relay] + contacts.map { $0.card?.record == nil ? nil : $0.card?.relay }
+                [owner.relay, ownersCard]
+                + contacts.map { $0.card?.record == nil ? nil : $0.card?.relay }
                 + group.state.policy.relays.map { $0 }
             wanted.append((file, known.compactMap(\.self)))
         }
@@ -188,7 +192,9 @@ extension StateTransaction {
         _ offer: OfferedGroupFile, _ file: (changes: [GroupChange], cards: [Card])
     ) throws -> GroupNews? {
         try end(offer)
-        return try take(GroupBody(offer.group), file: file, from: offer.from)
+        let news = try take(GroupBody(offer.group), file: file, from: offer.from)
+        // What another device of the owner brings is no news of others.
+        return offer.from == owner.id ? news?.withoutEvents : news
     }
 }
 

@@ -258,6 +258,13 @@ extension StateTransaction {
         return note
     }
 
+    /// Notes that a device lost its state: it gets the log and the own chain again.
+    package func noteLost(_ device: KeyID, in group: StoredGroup) throws(StateError) {
+        var note = try note(of: device, in: group)
+        (note.needsLog, note.told, note.wantsChain) = (true, 0, true)
+        try write(note, of: group)
+    }
+
     /// Notes that the questions to a person in all groups count as not asked: they, or their answers, were in sessions that are gone.
     func forgetQuestions(to person: KeyID) throws(StateError) {
         let mark = store.mark(person)

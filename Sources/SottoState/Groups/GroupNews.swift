@@ -11,6 +11,11 @@ package struct GroupNews: Sendable {
     package let isSenderNamed: Bool
     /// Whether the history has the body: it had an effect, or a member sent it.
     package let isRecorded: Bool
+
+    /// The effect without its events.
+    var withoutEvents: GroupNews {
+        GroupNews(group: group, events: [], isSenderNamed: isSenderNamed, isRecorded: isRecorded)
+    }
 }
 
 extension StateTransaction {
@@ -61,7 +66,7 @@ extension StateTransaction {
             try receive(distribution)
         }
         if let file = body.file {
-            try note(file, from: sender, in: group, beginsGroup: before == nil, at: time)
+            try note(file, from: sender, device, in: group, beginsGroup: before == nil, at: time)
         }
         // A device can ask before the log has the list that names it. It is answered when the log has it.
         let isSenderNamed = try group.log.names(person(withDevice: device, in: group))
@@ -270,7 +275,11 @@ extension StateTransaction {
         _ before: StoredGroup?, _ after: StoredGroup, from sender: KeyID
     ) throws(StateError) -> [JSONObject] {
         guard let before, before.standing != .left || after.standing != .invited else {
-            guard after.standing == .invited else { return [] }
+            guard after.standing == .invited else {
+                // A member brings back a group that a lost state had.
+                let isBack = before == nil && after.standing == .member && sender != owner.id
+                return isBack ? [GroupEvent.joined(owner.id, after.rank, nickname: nil)] : []
+            }
             return [
                 GroupEvent.event(
                     "invited",
@@ -332,8 +341,9 @@ extension StateTransaction {
         }
         for what in ["about", "avatar", "timer"]
         where before.state.values[what] != after.state.values[what] {
-            let by = after.state.values[what].flatMap { author(of: .set($0)) }
-            events.append(GroupEvent.changed(what, by: by))
+            let value = after.state.values[what]
+            let by = value.flatMap { author(of: .set($0)) }
+            events.append(GroupEvent.changed(what, timer: value?.timer, by: by))
         }
         if events.isEmpty {
             events += ids.sorted { $0.description < $1.description }.filter {

@@ -99,7 +99,9 @@ extension StateTransaction {
         let backlog = try dues.backlogs.backlog(of: note) { () throws(StateError) in
             try self.backlog(of: note, in: dues)
         }
-        var told = backlog.changes.filter { $0.device != seat.device }
+        // A device that lost its state lacks its own changes too.
+        let lacksAll = note.needsLog && note.told == 0
+        var told = backlog.changes.filter { lacksAll || $0.device != seat.device }
         if !wanted.isEmpty {
             let ids = wanted.union(told.map(\.id))
             told = group.log.changes.filter { ids.contains($0.id) }
@@ -150,7 +152,8 @@ extension StateTransaction {
         guard !changes.isEmpty else { return GroupBacklog(changes: [], before: [], file: nil) }
         let cards = dues.cards(ofNewcomersIn: changes)
         let file = try file(of: changes, cards: cards)
-        let messages = file == nil ? changes : []
+        // Without the first change the group is unknown.
+        let messages = file == nil ? changes : changes.filter { $0.id == dues.group.id }
         let before = note.needsLog ? [] : dues.changes(beforeCutsIn: changes, told: note.told)
         guard !before.isEmpty else {
             return GroupBacklog(changes: messages, before: [], file: file)

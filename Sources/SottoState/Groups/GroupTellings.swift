@@ -177,7 +177,9 @@ extension StateTransaction {
         let dues = try dues(in: group, isPreview: true, at: time)
         var changes: Set<Int64> = []
         var people: Set<KeyID> = []
+        let ofOthers = dues.placesOfOtherDevices(than: owner.device)
         func add(_ places: [Int64], _ person: KeyID) {
+            let places = places.filter { !ofOthers.contains($0) }
             guard !places.isEmpty else { return }
             changes.formUnion(places)
             people.insert(person)
@@ -203,6 +205,19 @@ extension StateTransaction {
 }
 
 extension GroupDues {
+    /// Returns the places of the changes that the owner's other devices tell: their own, and the joins of people whom they invited.
+    fileprivate func placesOfOtherDevices(than device: KeyID) -> Set<Int64> {
+        let others = group.log.changes.filter { $0.by == group.owner && $0.device != device }
+        guard !others.isEmpty else { return [] }
+        let own = told.filter { $0.device == device }
+        let invited = Set(
+            own.flatMap { if case .invite(let who, _) = $0.act { who } else { [KeyID]() } })
+        let all = told.filter {
+            $0.by == group.owner ? $0.device != device : !invited.contains($0.by)
+        }
+        return Set(all.map { group.places[$0.id] ?? 0 })
+    }
+
     /// Returns the changes of all authors that a member did not get.
     func untold(to note: GroupMemberNote) -> [GroupChange] {
         if !note.needsLog, note.told >= lastTold { return [] }

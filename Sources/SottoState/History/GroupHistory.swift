@@ -10,7 +10,19 @@ package struct ShownChange: Sendable {
     /// When the change arrived, or when the owner made it.
     package let time: Timestamp
     /// A body of the type `group` with the events.
-    package let body: JSONObject
+    package var body: JSONObject
+
+    /// Returns the change without the events of an author, or `nil` if no other is left.
+    fileprivate func without(author: KeyID) -> ShownChange? {
+        let id = JSON.string(author.description)
+        let events = (body["events"]?.array ?? []).filter { event in
+            (event.object?["by"] ?? event.object?["who"]) != id
+        }
+        guard !events.isEmpty else { return nil }
+        var change = self
+        change.body["events"] = .array(events)
+        return change
+    }
 }
 
 extension IdentityStore {
@@ -30,7 +42,9 @@ extension IdentityStore {
         return try preview { transaction in
             guard let group = try transaction.readableGroup(id) else { return received }
             let own = ownChanges(in: group).filter { $0.place >= start && $0.place < end }
-            return try (received + own).sorted { $0.place < $1.place }.map { change in
+            // Another device of the owner sent the owner's changes too.
+            let ofOthers = received.compactMap { $0.without(author: owner.id) }
+            return try (ofOthers + own).sorted { $0.place < $1.place }.map { change in
                 ShownChange(
                     place: change.place, number: change.number, time: change.time,
                     body: try transaction.named(change.body, in: group))

@@ -158,6 +158,13 @@ extension IdentityStore {
 }
 
 extension StateTransaction {
+    /// Notes that nothing is known of the own messages since a time that were handed on.
+    package func takeBackHandedOn(since time: Timestamp) throws(StateError) {
+        try connection.run(
+            "UPDATE message SET state = ? WHERE sent = 1 AND state = ? AND time >= ?",
+            HistoryEntry.State.new.rawValue, HistoryEntry.State.handedOn.rawValue, time.seconds)
+    }
+
     /// Returns the way of an own message, or `nil` if it has an outcome, arrived, or is too old.
     fileprivate func departure(
         of entry: HistoryEntry, _ reached: [String: Outbox.Arrival],

@@ -1,4 +1,5 @@
 package import Sotto
+import SottoDatabase
 
 /// The names of groups as this state shows and accepts them.
 ///
@@ -62,27 +63,29 @@ extension StateTransaction {
     private struct Claim {
         /// Whether the owner is a member.
         let isJoined: Bool
-        /// The place of the first change that gave the group this name: a lower one was stored before.
-        let place: Int64
+        /// When the group got this name here, in seconds since 1970, and the number of the group.
+        let order: (Int64, Int64)
         let continued: GroupID?
 
-        init(_ group: StoredGroup?) {
-            guard let group else {
-                (isJoined, place, continued) = (false, .max, nil)
-                return
-            }
-            let name = NameRule.folded(group.name)
-            isJoined = group.standing == .member
-            continued = isJoined ? group.continued : nil
-            place =
-                group.log.changes.filter {
-                    if case .set(.name(let text)) = $0.act {
-                        NameRule.folded(text) == name
-                    } else {
-                        false
-                    }
-                }.compactMap { group.places[$0.id] }.min() ?? .max
+        func isBefore(_ other: Claim) -> Bool { order < other.order }
+    }
+
+    private func claim(_ group: StoredGroup?) throws(StateError) -> Claim {
+        guard let group else { return Claim(isJoined: false, order: (.max, .max), continued: nil) }
+        let name = NameRule.folded(group.name)
+        let place = group.log.changes.filter {
+            if case .set(.name(let text)) = $0.act { NameRule.folded(text) == name } else { false }
+        }.compactMap { group.places[$0.id] }.min()
+        let time = try place.flatMap { place throws(StateError) in
+            try connection.first(
+                "SELECT time FROM group_change WHERE group_id = ? AND place = ?", group.number,
+                place
+            ) { $0.integer(0) }
         }
+        let isJoined = group.standing == .member
+        return Claim(
+            isJoined: isJoined, order: (time ?? .max, group.number),
+            continued: isJoined ? group.continued : nil)
     }
 
     /// Returns whether another group has more right to a name that begins with, or is, the name of a group.
@@ -94,9 +97,9 @@ extension StateTransaction {
         var others: [(isSame: Bool, id: GroupID, claim: Claim)] = []
         for name in named {
             guard let other = name.group, other != id else { continue }
-            others.append((name.folded == folded, other, Claim(try readableGroup(other))))
+            others.append((name.folded == folded, other, try claim(readableGroup(other))))
         }
-        let own = Claim(try readableGroup(id))
+        let own = try claim(readableGroup(id))
         // A group that continues another one has its name.
         let continued = Set((others.map(\.claim) + [own]).compactMap(\.continued))
         let isJoined = own.isJoined && !continued.contains(id)
@@ -105,7 +108,7 @@ extension StateTransaction {
                 // Neither of two invitations with one name has it.
                 return !isJoined && other.isSame
             }
-            return !isJoined || other.claim.place < own.place
+            return !isJoined || other.claim.isBefore(own)
         }
     }
 }

@@ -174,13 +174,23 @@ extension StateTransaction {
         ]
     }
 
-    /// Takes the news that another device of the owner lost its state: the next message to it begins a new session.
-    package func takeRepair(fromOwn device: KeyID) throws(StateError) {
+    /// Takes the news that another device of the owner lost its state: the next message to it begins a new session, and it gets again
+    /// what this device wrote and decided.
+    package func takeRepair(
+        fromOwn device: KeyID, at now: Timestamp = .now()
+    ) throws(StateError) {
         guard device != owner.device, try otherDevices().contains(where: { $0.id == device }) else {
             return
         }
         try retireSessions(with: device)
         try forgetQuestions(to: device)
+        try tellAgain(device, since: Timestamp(seconds: now.seconds - NewState.lifetime))
+        for header in try groupHeaders() {
+            guard let group = try readableGroup(header.id),
+                group.seats.contains(where: { $0.device == device })
+            else { continue }
+            try noteLost(device, in: group)
+        }
     }
 
     /// Returns the own messages of the last 30 days to a contact who told in this time that the state was lost: those that nothing shows

@@ -55,6 +55,24 @@ import Testing
         }
     }
 
+    /// Machine one lost its state, and with it the keys of its other device.
+    @Test func aLostStateGetsTheKeysOfTheOtherDevicesAgain() throws {
+        var random = Generator(seed: 11)
+        let world = try team(&random)
+        try world.say("alice-0", "before")
+        try world.settleGroup(&random)
+        let alice = try world.device("alice")
+        try world.store(alice).transaction { transaction in
+            try transaction.connection.run("DELETE FROM group_chain")
+        }
+        try world.store(world.device("alice-0")).transaction {
+            try $0.takeRepair(fromOwn: alice.identity.device)
+        }
+        try world.say("alice-0", "after")
+        try world.settleGroup(&random)
+        #expect(try world.texts("alice") == ["sent after", "sent before"])
+    }
+
     @Test func aMessageThatComesTwiceHasOneLine() throws {
         var random = Generator(seed: 2)
         let world = try team(&random)

@@ -55,8 +55,8 @@ import Testing
         }
 
         /// Begins a request. Returns it and the code.
-        func request() throws -> (request: Pipeline, code: String) {
-            let request = try Pipeline([requestCommand()])
+        func request(in home: Home? = nil) throws -> (request: Pipeline, code: String) {
+            let request = try Pipeline([requestCommand(in: home)])
             var code = ""
             try request.collectErrors { text in
                 code =
@@ -86,8 +86,8 @@ import Testing
         }
 
         /// Pairs both machines with a spoken code.
-        func pair() throws {
-            let (request, code) = try self.request()
+        func pair(_ home: Home? = nil) throws {
+            let (request, code) = try self.request(in: home)
             let added = try addCommand(code).run()
             try #require(added.status == 0, "\(added.stderr)")
             let made = try #require(try request.finish().first)
@@ -162,6 +162,37 @@ import Testing
         let again = try machines.addCommand(code).run()
         #expect([1, 14].contains(again.status), "\(again.stderr)")
         #expect(try machines.devices(machines.first, "alice").count == 2)
+    }
+
+    /// The log of a group with several lists of devices is long, and comes as a file.
+    @Test func eachFullDeviceGetsTheGroups() throws {
+        let machines = try Machines()
+        let bob = try machines.greetedBob()
+        let (alice, third) = (machines.first, Home())
+        third.files.write("pass", Array("a long passphrase".utf8))
+        func send(_ home: Home, _ name: String, _ arguments: [String]) throws {
+            let run = try home.run("sotto", arguments + machines.identity(name) + ["--send"])
+            try #require(run.status == 0, "\(arguments): \(run.stderr)")
+        }
+        try send(alice, "alice", ["group", "create", "ours", "bob"])
+        try send(bob, "bob", ["group", "create", "theirs", "alice"])
+        for (home, name, group) in [(bob, "bob", "ours"), (alice, "alice", "theirs")] {
+            _ = try machines.read(home, name)
+            try send(home, name, ["group", "accept", group])
+        }
+        for (home, name) in [(alice, "alice"), (bob, "bob")] { _ = try machines.read(home, name) }
+        for (home, name) in [(machines.second, "laptop"), (third, "laptop-2")] {
+            try machines.pair(home)
+            _ = try machines.read(home, "laptop")
+            try send(alice, "alice", ["device", "confirm", "--now", name])
+            // The second time takes the files that the first one named.
+            for _ in 0..<2 { _ = try machines.read(home, "laptop") }
+            let groups = try home.run("group", ["list", "--json"] + machines.identity("laptop"))
+            let names = try groups.lines.map {
+                try JSON.object(parsing: Array($0.utf8))["name"]?.string
+            }
+            #expect(names == ["ours", "theirs"], "\(name): \(groups.stderr)")
+        }
     }
 
     @Test func contactsAreToldInWords() throws {

@@ -198,6 +198,23 @@ struct SyncTests {
         try expectAgreement(machines, "")
     }
 
+    /// A revocation that one machine knows, also a new one, counts on all.
+    @Test(arguments: [DeviceList.State.new, .full]) func aRevocationReachesTheOtherMachines(
+        _ state: DeviceList.State
+    ) throws {
+        let machines = try Machines(states: [state, .full])
+        try machines.all[1].store.transaction { transaction in
+            let revocation = Revocation(of: People.bob, issued: .now())
+            _ = try transaction.take(.revocation(revocation), isGiven: true)
+        }
+        try machines.settle()
+        for machine in machines.all {
+            let isRevoked = try machine.store.preview { try $0.isRevoked(People.bob.id) }
+            let bob = try machine.store.preview { try $0.contact(id: People.bob.id) }
+            #expect(isRevoked && bob?.trust == .unverified)
+        }
+    }
+
     @Test func aReadMarkAndADeletionCanComeBeforeTheirMessages() throws {
         let machines = try Machines()
         let mail = (0..<2).map { _ in

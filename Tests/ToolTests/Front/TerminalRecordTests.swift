@@ -31,6 +31,18 @@ struct TerminalRecordTests {
                 == before)
     }
 
+    /// The last part of a pipe is forgotten: the program before it can have changed a group.
+    @Test func aPipeThatEndsWithEncryptNamesItsEnd() throws {
+        let front = try FrontWorld()
+        let records = try front.must("sotto group about team climbers").text
+        let run = try front.onTerminal("encrypt", [], text: records)
+        #expect(run.status == 64, "\(run.text)")
+        #expect(run.text.contains("end the pipe with | sotto encrypt | sotto send"), "\(run.text)")
+        #expect(
+            run.text.contains("sotto group sync --send")
+                && !run.text.contains("nothing was changed"))
+    }
+
     /// Envelopes are for `decrypt`.
     @Test func nothingIsReceivedOnATerminal() throws {
         let front = try FrontWorld()

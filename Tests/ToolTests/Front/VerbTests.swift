@@ -330,6 +330,22 @@ import Testing
         #expect(try world.contact("dave")["card"] != nil)
     }
 
+    /// What waited since before the sender was a contact is before what comes now.
+    @Test func theFirstMessagesOfANewContactComeFirst() throws {
+        try world.home.makePerson("dave")
+        try world.must("dave", "contact", ["add", "alice.card"])
+        let write = { (text: String) in
+            try front.must("echo \(text) | sotto encrypt -q --to alice | sotto send -q", as: "dave")
+        }
+        _ = try write("first")
+        try front.must("sotto recv | sotto decrypt -q")
+        try front.must("sotto contact accept \(world.id("dave").prefix(16)) > /dev/null")
+        _ = try write("second")
+        let lines = try front.must("sotto read --text").lines
+        let places = ["first", "second"].map { text in lines.firstIndex { $0.contains(text) } }
+        #expect(places[0] != nil && places[1] != nil && places[0]! < places[1]!, "\(lines)")
+    }
+
     /// Another contact has the name on the card, so the command gives one.
     @Test func theCommandThatAcceptsARequestGivesAFreeName() throws {
         try front.must("sotto keygen -q --name bob -o other.key")

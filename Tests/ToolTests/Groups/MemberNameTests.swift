@@ -54,6 +54,18 @@ struct MemberNameTests {
         }
     }
 
+    /// Alice accepted a new key of Carol. The member with the former key still gets the changes.
+    @Test func aFormerKeyOfAContactGetsChanges() throws {
+        circle.home.files.write("new.card", try Home(people: "carol").files.read("carol.card"))
+        _ = try circle["alice"].run("contact", ["add", "new.card"])
+        try circle.must("alice", "contact", ["accept-key", "carol"])
+        try circle.group("alice", "remove", "team", "bob")
+        let events = try circle.read("carol").records.flatMap { $0.body["events"]?.array ?? [] }
+        #expect(events.compactMap(\.object).contains { $0["event"] == .string("left") })
+        try circle.say("alice", "here")
+        #expect(try circle.texts("carol") == ["here"])
+    }
+
     @Test func aRemovalSaysWhoDidIt() throws {
         let event = try #require(try removal())
         #expect(event["by"]?.string == circle["alice"].identity.id.description)

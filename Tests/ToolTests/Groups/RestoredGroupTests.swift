@@ -63,6 +63,21 @@ import Testing
         }
     }
 
+    /// Without a backup a member brings the group back.
+    @Test func aMemberBringsBackAGroup() throws {
+        try circle.loseState(of: "bob")
+        try circle.must("bob", "contact", ["add", circle["alice"].card])
+        #expect(try circle["bob"].run("group", ["list"]).status == 1)
+        let run = try circle.group("alice", "invite", "team", "bob")
+        #expect(run.stderr.contains("bob is a member already, and gets the group"))
+        let read = try circle.read("bob", circle.take("bob"), ["--text"])
+        #expect(read.text.contains("[team: you joined the group]"), "\(read.stderr)")
+        #expect(try show("bob")["standing"] == .string("member"))
+        try circle.settle()
+        try expectConversation("alice", "bob", "carol")
+        try expectOneState("alice", "bob", "carol", group: "team")
+    }
+
     // MARK: The whole way
 
     @Test func aLostStateKnowsItsGroups() throws {

@@ -87,7 +87,7 @@ extension HintTests {
                 #expect(try world.must("bob", "decrypt", ["--text"], text: sent) == "hello\n")
             }),
         HintCase(
-            "the invitation was not sent to …: sotto group invite … … | sotto encrypt | sotto send",
+            "the invitation was not sent to …: sotto group sync … | sotto encrypt | sotto send",
             situation: { world in
                 try world.startRelay()
                 try world.addBob()
@@ -109,7 +109,7 @@ extension HintTests {
             },
             result: { (world, _) throws in try world.expectDescription() }),
         HintCase(
-            "to tell the changes: sotto group sync | sotto encrypt | sotto send",
+            "to send the changes and invitations: sotto group sync | sotto encrypt | sotto send",
             situation: { world in
                 try world.makeTeam()
                 try world.must("group", ["about", "team", "lost in the pipe"])

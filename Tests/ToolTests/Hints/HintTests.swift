@@ -117,6 +117,11 @@ struct HintTests {
             "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
         "no other member confirmed … since it was restored; to ask: sotto group sync … --send":
             "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
+        "changes or invitations of … were not sent; to send them: sotto group sync … --send":
+            "group.txt runs it",
+        "the messages before: sotto history …": "ImportTests run it",
+        "end the pipe with | sotto encrypt | sotto send; if a group was changed: sotto group sync --send":
+            "needs the records as its input; TerminalRecordTests print it",
         "to send it: sotto history repeat … --send":
             "needs a message that is a minute old; aMemberWithAnUnlistedRelayGetsTheMessagesLater runs it",
         "qr drew no code": "an error message",

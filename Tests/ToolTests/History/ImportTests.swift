@@ -328,11 +328,15 @@ import Testing
         let card = try they.home.run("keygen", ["public", "new.key"]).stdout
         files.write("new.card", card)
         #expect(try bob.run("contact", ["add", "new.card"]).status == 12)
-        #expect(try bob.run("contact", ["accept-key", "alice"]).status == 0)
+        let accepted = try bob.run("contact", ["accept-key", "alice"])
+        #expect(accepted.status == 0)
+        #expect(accepted.stderr.contains("sotto history 'earlier messages of alice'"))
         let record = try #require(try bob.history("alice").last)
         #expect(record.body["event"] == .string("key-accepted"))
         #expect(record.body["former"] == .string(old))
-        #expect(try bob.history(old).first?.body["text"] == .string("hello"))
+        for name in [old, "earlier messages of alice"] {
+            #expect(try bob.history(name).first?.body["text"] == .string("hello"))
+        }
         // It is not sent, and not accepted from outside.
         let system = "{\"type\":\"system\",\"event\":\"verified\"}\n"
         let sealed = try alice.run(

@@ -151,6 +151,20 @@ struct GivenNameTests {
         }
     }
 
+    /// The name of a group counts from when the group got it, however many changes it had before.
+    @Test func aNewGroupTakesNoNameOfAnOlderOne() throws {
+        let (circle, group) = try circle()
+        for text in ["one", "two"] { try circle.group("bob", "about", group, text) }
+        try circle.group("bob", "rename", group, "crew")
+        try circle.settle()
+        try circle.group("alice", "create", "crew")
+        #expect(try meant("crew", circle) == group)
+        let names = try circle.must("alice", "group", ["list", "--json"]).records.compactMap {
+            $0["called"]?.string ?? $0["name"]?.string
+        }
+        #expect(Set(names).count == 2, "\(names)")
+    }
+
     @Test func anInvitationTakesNoName() throws {
         let (circle, group) = try circle()
         for name in ["team", "te", "bob"] {

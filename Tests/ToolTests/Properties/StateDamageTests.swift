@@ -168,7 +168,8 @@ import Testing
             #expect(count == 1)
             try transaction.keep(RoomKeys(Sample.door(), relay: "tcp://a:1"), of: team)
             try transaction.note(
-                file, from: circle["bob"].identity.id, in: team, beginsGroup: false, at: .now())
+                file, from: circle["bob"].identity.id, circle["bob"].identity.id, in: team,
+                beginsGroup: false, at: .now())
             try transaction.keep(
                 OwnWake(
                     relay: "a:1", kind: "message", url: "https://push.example/x", token: nil))

@@ -167,6 +167,8 @@ struct Whisper2ContactTests {
         #expect(shown.contains("a new key of this contact was accepted"), "\(shown)")
         #expect(!shown.contains("[not sent"), "\(shown)")
         #expect(try alice.run("history", ["unsent"]).status == 1)
+        let before = try alice.run("history", ["--text", "earlier messages of bob"]).text
+        #expect(before.contains("one"), "\(before)")
         // The earlier message was not proven, and is not proven now.
         let earlier = try alice.run("history", ["--json"])
         let texts = try earlier.lines.map { try JSON.object(parsing: Array($0.utf8)) }

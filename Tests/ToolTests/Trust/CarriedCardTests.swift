@@ -225,6 +225,14 @@ struct CarriedCardTests {
         #expect(run.status == 64 && run.stderr.contains("the sender is not this contact"))
         #expect(try record("carol")["changed"] == nil)
         #expect(try must("encrypt", "--to", "carol", "-i", "alice.key", text: "x").status == 0)
+        // The sender whose card Alice got is offered as the contact's key, and is no other contact.
+        let card = try #require(other.card(issued: .now()).record)
+        home.files.write("other.card", JSON.object(card).serialized())
+        _ = try home.run("contact", ["add", "other.card", "-i", "alice.key"])
+        let offered = try home.run(
+            "contact", ["accept", String(other.id.description.prefix(16)), "-i", "alice.key"])
+        #expect(offered.status == 12, "\(offered.stderr)")
+        #expect(offered.stderr.contains("sotto contact accept-key carol"), "\(offered.stderr)")
     }
 
     /// Lets `decrypt` read a message of a person with a card.
