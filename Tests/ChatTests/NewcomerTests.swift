@@ -316,9 +316,11 @@ struct NewcomerTests {
     /// More messages arrive at once than the screen shows.
     @Test func unreadMessagesAboveTheScreenAreNamed() {
         var stage = ChatStage.withBob(columns: 80, rows: 10, [ChatStage.message(1, "hi")])
+        stage.isPainted = false
         for number in Int64(2)...30 {
             stage.store(ChatStage.message(number, "text \(number)", minutes: 0, #""unread":true"#))
         }
+        stage.isPainted = true
         stage.wait()
         #expect(stage.screen.contains("29 unread above: PageUp"), "\(stage.screen)")
         for _ in 0..<5 {
