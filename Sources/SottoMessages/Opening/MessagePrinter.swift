@@ -38,7 +38,7 @@ package final class MessagePrinter {
     /// Whether a message was printed.
     private(set) var hasPrinted = false
 
-    /// Whether a message is printed: any, or only the events of a group and of devices, which this machine wrote.
+    /// Whether a message is printed: any, or only the events of a group and of the own devices, which this machine wrote.
     private func prints(_ message: Message) -> Bool {
         guard form.isOfEvents else { return true }
         switch message.body["type"]?.string {
@@ -46,6 +46,7 @@ package final class MessagePrinter {
         // A list that changes nothing names no device.
         case DeviceBody.type:
             return ["added", "removed", "confirms", "objects"].contains { message.body[$0] != nil }
+        case RepairBody.type: return message.body["own"] == .bool(true)
         default: return false
         }
     }

@@ -13,8 +13,12 @@ extension MessageOpening {
     ) throws -> OpenedLine {
         if isAccepted, message.authenticated, message.from == transaction.owner.id {
             let device = message.device ?? transaction.owner.id
-            if !isPreview { try transaction.takeRepair(fromOwn: device) }
-            return .dropped
+            guard !isPreview, let body = try transaction.takeRepair(fromOwn: device) else {
+                return .dropped
+            }
+            var message = message
+            message.body = body
+            return .message(message, number: nil, seen: false)
         }
         guard isAccepted, message.authenticated, message.group == nil, let sender = message.from,
             sender != transaction.owner.id, let contact = try transaction.contact(id: sender),

@@ -130,6 +130,13 @@ extension MessageBody {
     /// A description of the news that a contact lost a state, and the command that follows it or `nil`.
     private func repairLine(_ identity: String = "") -> (text: String, command: String?) {
         let name = extra["name"]?.string ?? ""
+        if extra["own"] == .bool(true) {
+            let device = name.isEmpty ? "machine one" : name
+            return (
+                "[\(Self.shown(name: device)) lost its messages] to send it again what was written here:",
+                "sotto device sync --again \(shellWord(device))\(identity) --send"
+            )
+        }
         let who = name.isEmpty ? "you" : Self.shown(name: name)
         let unread = extra["unread"]?.integer ?? 0
         guard unread > 0, !name.isEmpty else {

@@ -85,20 +85,29 @@ extension StateTransaction {
         try queue("message \(number)", reference, isForNew: isForNew)
     }
 
-    /// Queues again for a device what this one wrote since a time, and its decisions about contacts and conversations.
+    /// Queues again for a device what the owner wrote since a time, and what this device decided about contacts and conversations.
     func tellAgain(_ device: KeyID, since time: Timestamp) throws(StateError) {
         let last = try lastItem()
+        var owed: [GroupID: [String]] = [:]
         let sent = try store.entries(
             "WHERE sent = 1 AND time >= ? AND sealed IS NOT NULL ORDER BY number", time.seconds,
             connection: connection)
         for entry in sent {
-            let isOwn = entry.state != .sentElsewhere && entry.state != .claimed
-            // Members get the messages of a group from the device that wrote them.
-            let isOfGroup = entry.conversation.group != nil
-            guard isOwn, entry.conversation != .unknown, entry.body?.isTold == true,
-                !isOfGroup || owner.owner == nil
+            guard entry.state != .claimed, entry.conversation != .unknown,
+                entry.body?.isTold == true
             else { continue }
-            try tellDevices(message: entry.number, isForNew: !isOfGroup)
+            // All but the first device tell their messages to groups as authors.
+            if let group = entry.conversation.group, owner.owner != nil {
+                guard entry.state != .sentElsewhere, let id = entry.id else { continue }
+                owed[group, default: []].append(id)
+            } else {
+                try tellDevices(
+                    message: entry.number, isForNew: entry.conversation.group == nil)
+            }
+        }
+        for (id, messages) in owed {
+            guard let group = try readableGroup(id) else { continue }
+            try noteOwed(messages, to: device, in: group)
         }
         for kept in try keptItems() where kept.item.device == owner.device {
             guard let subject = kept.item.subject else { continue }

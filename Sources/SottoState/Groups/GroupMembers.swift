@@ -265,6 +265,16 @@ extension StateTransaction {
         try write(note, of: group)
     }
 
+    /// Notes messages of the owner that a device gets again.
+    func noteOwed(
+        _ messages: [String], to device: KeyID, in group: StoredGroup
+    ) throws(StateError) {
+        var note = try note(of: device, in: group)
+        let new = messages.filter { !note.owedMessages.contains($0) }
+        note.owedMessages = (note.owedMessages + new).suffix(GroupMemberNote.mostWanted)
+        try write(note, of: group)
+    }
+
     /// Notes that the questions to a person in all groups count as not asked: they, or their answers, were in sessions that are gone.
     func forgetQuestions(to person: KeyID) throws(StateError) {
         let mark = store.mark(person)

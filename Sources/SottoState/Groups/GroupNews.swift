@@ -174,7 +174,7 @@ extension StateTransaction {
             let id = message.id(in: group.id, of: device), let body = try? MessageBody(message.body)
         else { return false }
         let written = message.time
-        if wanted.contains(id) {
+        if wanted.contains(id) || author == owner.id {
             guard group.permits(body, by: author, rank: rank) else { return false }
         } else {
             guard group.state.policy.visibility != .joined, body.isContent else { return false }

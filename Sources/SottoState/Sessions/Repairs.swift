@@ -174,23 +174,28 @@ extension StateTransaction {
         ]
     }
 
-    /// Takes the news that another device of the owner lost its state: the next message to it begins a new session, and it gets again
-    /// what this device wrote and decided.
-    package func takeRepair(
-        fromOwn device: KeyID, at now: Timestamp = .now()
-    ) throws(StateError) {
-        guard device != owner.device, try otherDevices().contains(where: { $0.id == device }) else {
-            return
-        }
+    /// Takes the news that another device of the owner lost its state: the next message to it begins a new session, and it gets the
+    /// groups and their keys. Returns the body to print, or `nil` if it is no device. A thief of the words can send it, so that nothing
+    /// is told again by itself.
+    package func takeRepair(fromOwn device: KeyID) throws(StateError) -> JSONObject? {
+        guard let lost = try otherDevices().first(where: { $0.id == device }) else { return nil }
         try retireSessions(with: device)
         try forgetQuestions(to: device)
-        try tellAgain(device, since: Timestamp(seconds: now.seconds - NewState.lifetime))
         for header in try groupHeaders() {
             guard let group = try readableGroup(header.id),
                 group.seats.contains(where: { $0.device == device })
             else { continue }
             try noteLost(device, in: group)
         }
+        return JSONObject([
+            ("type", .string(RepairBody.type)), ("own", .bool(true)),
+            ("name", lost.name.map { .string($0) }),
+        ])
+    }
+
+    /// Queues again for another device of the owner what this one wrote in the last 30 days, and its decisions.
+    package func tellAgain(_ device: OwnDevice, at now: Timestamp = .now()) throws(StateError) {
+        try tellAgain(device.id, since: Timestamp(seconds: now.seconds - NewState.lifetime))
     }
 
     /// Returns the own messages of the last 30 days to a contact who told in this time that the state was lost: those that nothing shows

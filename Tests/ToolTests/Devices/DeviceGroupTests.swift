@@ -71,6 +71,13 @@ import Testing
         try world.say("alice-0", "after")
         try world.settleGroup(&random)
         #expect(try world.texts("alice") == ["sent after", "sent before"])
+        // The messages themselves come again when the user of the other device says so.
+        try world.store(alice).transaction { transaction in
+            try transaction.connection.run("DELETE FROM message")
+        }
+        try world.must("alice-0", "device", ["sync", "--again", "machine one"])
+        try world.settleGroup(&random)
+        #expect(try world.texts("alice") == ["sent after", "sent before"])
     }
 
     @Test func aMessageThatComesTwiceHasOneLine() throws {

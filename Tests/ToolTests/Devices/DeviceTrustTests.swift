@@ -567,9 +567,12 @@ import Testing
         #expect(told.status == 0 && told.text.contains("stored"), "\(told.stderr)")
         let again = try home.run("contact", ["repair"] + alice)
         #expect(again.status == 1 && again.stderr.contains("told today"), "\(again.stderr)")
-        // It is no message.
+        // It is no message of the history.
         let bodies = try machines.read(machines.second, "laptop")
-        #expect(!bodies.contains { $0["type"]?.string == "repair" })
+        #expect(bodies.contains { $0["type"] == .string("repair") && $0["own"] == .bool(true) })
+        let stored = try machines.second.run(
+            "history", ["--raw", "--json"] + machines.identity("laptop"))
+        #expect(!stored.text.contains("repair"), "\(stored.text)")
         let laptop = machines.identity("laptop")
         for command in [["words"], ["revoke", "-o", "page"], ["rotate", "-o", "new.key"]] {
             let refused = try machines.second.run("keygen", command + laptop)
