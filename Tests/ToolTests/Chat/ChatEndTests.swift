@@ -53,7 +53,7 @@ import Testing
         try terminal.waitFor("one")
         try stage.must(they.bob, "echo two | encrypt -q --to alice | send -q")
         try terminal.waitFor("--notify: the command took more than 10 seconds")
-        for _ in 0..<500 where try terminal.scratch.read("notes").count < 4 { usleep(20_000) }
+        for _ in 0..<5_000 where try terminal.scratch.read("notes").count < 4 { usleep(20_000) }
         #expect(try terminal.scratch.read("notes").count == 4)
         try terminal.press("C-d")
         try terminal.waitFor("ended 0")
