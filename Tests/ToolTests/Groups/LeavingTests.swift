@@ -69,7 +69,7 @@ struct LeavingTests {
     @Test(
         arguments: [
             ("bob", ["forget", "team"], 64), ("alice", ["forget", "team"], 64),
-            ("alice", ["decline", "team"], 1), ("alice", ["leave", "--yes", "team"], 64),
+            ("alice", ["decline", "team"], 1),
         ] as [(String, [String], Int32)])
     func aCommandIsRefusedWhereItWouldAct(
         _ who: String, _ command: [String], _ status: Int32

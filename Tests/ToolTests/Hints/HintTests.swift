@@ -120,6 +120,7 @@ struct HintTests {
         "changes or invitations of … were not sent; to send them: sotto group sync … --send":
             "group.txt runs it",
         "the messages before: sotto history …": "ImportTests run it",
+        "sotto device sync --again …… --send": "needs a second machine; DeviceMailTests run it",
         "sotto device object …… --send":
             "needs a second machine; DeviceDecisionTests run the command",
         "end the pipe with | sotto encrypt | sotto send; if a group was changed: sotto group sync --send":
