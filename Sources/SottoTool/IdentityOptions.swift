@@ -21,7 +21,8 @@ public struct IdentityChoice: IdentitySource {
     public let opened: OpenedIdentities?
 }
 
-/// Identities that a tool reads before they are needed, so that it asks for a passphrase before it waits for input.
+/// Identities that a tool reads before they are needed, so that it asks for a passphrase before it waits for input, and those whose
+/// passphrase cannot be read again.
 public final class OpenedIdentities {
     fileprivate var files: [String: IdentityFile] = [:]
     fileprivate init() {}
@@ -87,7 +88,8 @@ extension IdentitySource {
 
     /// The plain value of these options.
     public var choice: IdentityChoice {
-        IdentityChoice(identities: identities, passphrase: passphrase, opened: opened)
+        IdentityChoice(
+            identities: identities, passphrase: passphrase, opened: opened ?? OpenedIdentities())
     }
 
     /// Asks now for the passphrases that ``load()`` and ``loadAll(derivation:)`` would ask for later, when other text
@@ -111,8 +113,11 @@ extension IdentitySource {
     private func read(
         _ path: String, derivation: OpenSSHKey.Derivation? = nil
     ) throws -> IdentityFile {
-        try opened?.files[path]
-            ?? IdentityFile.read(path, passphrase: passphrase, derivation: derivation)
+        if let known = opened?.files[path] { return known }
+        let file = try IdentityFile.read(path, passphrase: passphrase, derivation: derivation)
+        // A descriptor has the passphrase once.
+        if case .descriptor? = passphrase { opened?.files[path] = file }
+        return file
     }
 
     /// Whether `-i` was given.

@@ -27,6 +27,8 @@ struct InputDecryption {
         if !input.isReady, !input.isTerminal, chats.isEmpty, file.passphrase == nil {
             try messages.identity.askAhead()
         }
+        // A passphrase from a descriptor can be read once.
+        let book = messages.book()
         let source = PeekingSource(input)
         try source.skipByteOrderMark()
         let beginning = try source.peek(Self.beginningSize)
@@ -36,11 +38,11 @@ struct InputDecryption {
             try file.run(input, source)
         } else if try Self.hasEnvelopes(source, beginning) {
             if let refusal = refusals.messages { throw refusal }
-            try openMessages(input, source)
-        } else if beginning.isEmpty, try hasFetchedFiles() {
+            try open(input, source, book)
+        } else if beginning.isEmpty, try hasFetchedFiles(book) {
             // They belong to groups. recv fetches them also if no envelope waits.
             if let refusal = refusals.messages { throw refusal }
-            try openMessages(input, source)
+            try open(input, source, book)
         } else if beginning.isEmpty {
             throw input.emptyFailure
         } else {
@@ -51,15 +53,16 @@ struct InputDecryption {
     }
 
     /// Whether `recv` has fetched files about groups. A state that needs a passphrase first is not read.
-    private func hasFetchedFiles() throws -> Bool {
+    private func hasFetchedFiles(_ book: AddressBook) throws -> Bool {
         guard !messages.stateless, !messages.preview, chats.isEmpty,
-            let store = try messages.book().storeWithoutPrompt(messages.identity)
+            let store = try book.storeWithoutPrompt(messages.identity)
         else { return false }
         return try store.hasFetchedFiles()
     }
 
-    private func openMessages(_ input: Input, _ source: any ByteSource) throws {
-        let book = messages.book()
+    private func open(
+        _ input: Input, _ source: any ByteSource, _ book: AddressBook
+    ) throws {
         do {
             try openMessages(input, source, book)
         } catch {

@@ -132,8 +132,9 @@ extension MessageBody {
         let name = extra["name"]?.string ?? ""
         if extra["own"] == .bool(true) {
             let device = name.isEmpty ? "machine one" : name
+            let shown = name.isEmpty ? device : Self.shown(name: name)
             return (
-                "[\(Self.shown(name: device)) lost its messages] to send it again what was written here:",
+                "[\(shown) lost its messages] to send it again what was written here:",
                 "sotto device sync --again \(shellWord(device))\(identity) --send"
             )
         }
