@@ -19,7 +19,7 @@ struct SyncCommand: Program {
     @Option(
         "--again", value: "device",
         help:
-            "Tell this device again what was written and decided here in the last 30 days: it lost its state. Machine one has the name \"machine one\"."
+            "Tell this device, which lost its state, again the messages of the last 30 days from here, and the decisions. Machine one has the name \"machine one\"."
     )
     var again: String?
 

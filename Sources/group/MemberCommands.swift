@@ -88,6 +88,7 @@ struct InviteCommand: Program {
         let names = try invited.map { try groups.name(of: $0.id) }
         let records = try groups.store.transaction { transaction in
             var group = try groups.present(found, transaction)
+            guard group.rank > .nobody else { throw GroupError.notMember }
             for (person, name) in zip(invited, names) where group.state.ranks[person.id] != nil {
                 self.group.group.options.note(
                     "\(name) is a member already, and gets the group and your keys again")

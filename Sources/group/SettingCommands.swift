@@ -275,7 +275,9 @@ struct SyncCommand: Program {
                     group = try transaction.admitWaiting(to: group)
                     records += try transaction.publication(of: group, card: card)
                 }
-                let invited = try transaction.untold(in: group)?.invited ?? []
+                let invited =
+                    group.invited.isEmpty
+                    ? [] : try transaction.untold(in: group)?.invited ?? []
                 return try records + groups.invitations(of: group, for: invited, transaction)
                     + groups.news(of: group, asksForKeys: keys, transaction)
             }

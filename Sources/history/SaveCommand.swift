@@ -55,10 +55,11 @@ struct SaveCommand: Program {
 
     /// Saves the bytes of a message that is no text.
     private func save(_ bytes: [UInt8], of entry: HistoryEntry) throws {
-        var status = stat()
-        let folder = output ?? "."
-        let isFolder = stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-        let path = isFolder ? "\(folder)/message-\(entry.number).bin" : folder
+        let target = output ?? "."
+        let isFolder = AttachedFile.isFolder(target)
+        let path =
+            try isFolder
+            ? AttachedFile.freePath(for: "message-\(entry.number).bin", in: target) : target
         let file = try Output(path: path, content: .unknown, replacing: !isFolder)
         try file.write(bytes)
         try file.finish()

@@ -11,7 +11,7 @@ struct ReadCommand: Program {
             Runs recv | decrypt --events, then history --unread WHO for each conversation with unread messages, and then \
             history read WHO | encrypt | send. If another recv runs, such as that of sotto chat, the first step is left \
             to it. The messages of a sender whom contact accept made a contact are opened too, as with contact accept | decrypt. \
-            A message is marked as read after it was written to the end. What happened in groups is shown first, \
+            A message is marked as read after it was written to the end. What happened in groups and to your devices is shown first, \
             with the command that answers a question.
 
             The output is text on a terminal, and message records otherwise. The exit status is 1 if nothing is unread \

@@ -87,6 +87,23 @@ struct TroubleScreens {
         stage.compare("error-record")
     }
 
+    /// Only the own machines tell of machines. Another person's message with the same body says nothing.
+    @Test func aNewMachineOfTheOwnerIsNamed() {
+        func news(_ from: String, _ body: String) -> String {
+            var stage = ChatStage.withBob(columns: 100, rows: 10, [ChatStage.message(1, "hi")])
+            stage.print("recv", #"{"v":1,"type":"message","from":"\#(from)","body":\#(body)}"#)
+            return stage.screen
+        }
+        let added = #"{"type":"devices","own":true,"added":["pad 2"]}"#
+        #expect(news(ChatStage.alice, added).contains("sotto device object 'pad 2' --send"))
+        #expect(!news(ChatStage.bob, added).contains("pad 2"))
+        let objection = #"{"type":"devices","objects":"05aa","name":"pad"}"#
+        #expect(news(ChatStage.alice, objection).contains("objects to the device pad"))
+        let lost = #"{"type":"repair","own":true}"#
+        #expect(news(ChatStage.alice, lost).contains("sotto device sync --again 'machine one'"))
+        #expect(!news(ChatStage.bob, lost).contains("machine one"))
+    }
+
     /// The status 1 of a tool that got no input is no cause.
     @Test func theToolThatFailedIsNamed() {
         var stage = ChatStage.withBob(columns: 80, rows: 6, [ChatStage.message(1, "hi")])

@@ -353,8 +353,29 @@ extension ChatState {
         case "error":
             complain("a message cannot be opened: \(record.line("message", limit: 300) ?? "")")
         case "request": refreshes.insert(.requests)
-        case "message": takeSignal(record)
+        case "message":
+            if let news = deviceNews(record) { complain(news) } else { takeSignal(record) }
         default: break
+        }
+    }
+
+    /// Returns the news about a machine of the owner, with the command that answers it; `nil` for another message.
+    private func deviceNews(_ record: JSONObject) -> String? {
+        guard record["from"]?.string == ownID, let body = record["body"]?.object else { return nil }
+        let name = body.line("name", limit: 64)
+        switch body["type"]?.string {
+        case "devices":
+            if let added = body["added"]?.array?.first?.string.map({ Cells.line($0, limit: 64) }) {
+                return
+                    "a new device of yours: \(added); if it is not yours: sotto device object \(shellWord(added)) --send"
+            }
+            guard let name, body["objects"] != nil else { return nil }
+            return "a device of yours objects to the device \(name), which stays new"
+        case "repair":
+            let device = name ?? "machine one"
+            return
+                "\(device) lost its messages; to send it again what was written here: sotto device sync --again \(shellWord(device)) --send"
+        default: return nil
         }
     }
 

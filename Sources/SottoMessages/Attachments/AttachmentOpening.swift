@@ -20,7 +20,7 @@ package struct AttachmentOpening {
     package func open(_ blob: String?, to output: String?) throws -> String? {
         let form = try file.validForm()
         var path = output
-        let isFolder = output.map(Self.isFolder) ?? false
+        let isFolder = output.map(AttachedFile.isFolder) ?? false
         if isFolder, let output { path = try file.freePath(in: output) }
         switch form {
         case .blob(let pointer, let fileSize):
@@ -33,11 +33,6 @@ package struct AttachmentOpening {
                 hint: "give the same arguments to sotto bridge open \(messenger)")
         }
         return isFolder ? path : nil
-    }
-
-    private static func isFolder(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
     /// Decrypts a blob. Its last chunk and its digest are verified before a pipe or a terminal gets anything.
@@ -92,7 +87,19 @@ extension AttachedFile {
     /// Returns a path in a folder for the file, at which nothing exists yet: ``safeName``, or with a number before its
     /// extension.
     func freePath(in folder: String) throws(Failure) -> String {
-        let name = safeName
+        try Self.freePath(for: safeName, in: folder)
+    }
+
+    /// Whether a path is a folder.
+    package static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Returns a path in a folder at which nothing exists yet: a name, or with a number before its extension.
+    package static func freePath(
+        for name: String, in folder: String
+    ) throws(Failure) -> String {
         for copy in 0..<Self.mostCopies {
             let number = copy == 0 ? "" : "-\(copy)"
             let path = folder + "/" + FileBody.shortened(name, to: Self.nameBytes, suffix: number)

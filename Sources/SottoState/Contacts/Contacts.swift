@@ -165,8 +165,7 @@ extension StateTransaction {
     /// Names the conversation with the former id of a contact, so that its messages are found after the id changed.
     private func nameEarlierMessages(of contact: Contact, with former: KeyID) throws(StateError) {
         guard !contact.name.isEmpty,
-            try store.conversationRow(.peer(former), connection)?.settings.name == nil,
-            try place(of: .peer(former)) != nil
+            let row = try store.conversationRow(.peer(former), connection), row.settings.name == nil
         else { return }
         let taken = Set(try allConversations().compactMap(\.settings.name))
         let name = "earlier messages of \(contact.name)"

@@ -59,6 +59,12 @@ package struct GroupMemberNote: Sendable {
 
     /// The most changes or messages that a member asks for.
     static let mostWanted = 256
+
+    /// Adds messages of the owner that the member gets as soon as the member is reached.
+    mutating func owe(_ ids: [String]) {
+        let new = ids.filter { !owedMessages.contains($0) }
+        owedMessages = (owedMessages + new).suffix(Self.mostWanted)
+    }
     /// The most answers to questions for heads that a member gets in an hour.
     private static let mostHeadsAnswers: UInt8 = 2
     /// The id of no message.
@@ -270,8 +276,7 @@ extension StateTransaction {
         _ messages: [String], to device: KeyID, in group: StoredGroup
     ) throws(StateError) {
         var note = try note(of: device, in: group)
-        let new = messages.filter { !note.owedMessages.contains($0) }
-        note.owedMessages = (note.owedMessages + new).suffix(GroupMemberNote.mostWanted)
+        note.owe(messages)
         try write(note, of: group)
     }
 

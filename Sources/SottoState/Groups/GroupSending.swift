@@ -148,8 +148,7 @@ extension StateTransaction {
         for member in members {
             var note = try note(of: member, in: group)
             if note.holds != serial { note.wantsChain = true }
-            let new = ids.filter { !note.owedMessages.contains($0) }
-            note.owedMessages = (note.owedMessages + new).suffix(GroupMemberNote.mostWanted)
+            note.owe(ids)
             try write(note, of: group)
         }
     }

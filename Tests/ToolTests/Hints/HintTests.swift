@@ -120,6 +120,10 @@ struct HintTests {
         "changes or invitations of … were not sent; to send them: sotto group sync … --send":
             "group.txt runs it",
         "the messages before: sotto history …": "ImportTests run it",
+        "a new device of yours: …; if it is not yours: sotto device object … --send":
+            "needs a second machine; DeviceDecisionTests run the command",
+        "… lost its messages; to send it again what was written here: sotto device sync --again … --send":
+            "needs a second machine; DeviceMailTests run the command",
         "sotto device sync --again …… --send": "needs a second machine; DeviceMailTests run it",
         "sotto device object …… --send":
             "needs a second machine; DeviceDecisionTests run the command",
