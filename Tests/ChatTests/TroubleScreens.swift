@@ -89,19 +89,21 @@ struct TroubleScreens {
 
     /// Only the own machines tell of machines. Another person's message with the same body says nothing.
     @Test func aNewMachineOfTheOwnerIsNamed() {
-        func news(_ from: String, _ body: String) -> String {
-            var stage = ChatStage.withBob(columns: 100, rows: 10, [ChatStage.message(1, "hi")])
-            stage.print("recv", #"{"v":1,"type":"message","from":"\#(from)","body":\#(body)}"#)
+        func news(_ name: String, _ body: String) -> String {
+            var stage = ChatStage.withBob(columns: 160, rows: 10, [ChatStage.message(1, "hi")])
+            stage.print(
+                "recv",
+                #"{"v":1,"type":"message","name":"\#(name)","authenticated":true,"body":\#(body)}"#)
             return stage.screen
         }
         let added = #"{"type":"devices","own":true,"added":["pad 2"]}"#
-        #expect(news(ChatStage.alice, added).contains("sotto device object 'pad 2' --send"))
-        #expect(!news(ChatStage.bob, added).contains("pad 2"))
+        #expect(news("me", added).contains("sotto device object 'pad 2' --send"))
+        #expect(!news("bob", added).contains("pad 2"))
         let objection = #"{"type":"devices","objects":"05aa","name":"pad"}"#
-        #expect(news(ChatStage.alice, objection).contains("objects to the device pad"))
+        #expect(news("me", objection).contains("objects to the device pad"))
         let lost = #"{"type":"repair","own":true}"#
-        #expect(news(ChatStage.alice, lost).contains("sotto device sync --again 'machine one'"))
-        #expect(!news(ChatStage.bob, lost).contains("machine one"))
+        #expect(news("me", lost).contains("sotto device sync --again 'machine one'"))
+        #expect(!news("bob", lost).contains("machine one"))
     }
 
     /// The status 1 of a tool that got no input is no cause.

@@ -361,7 +361,10 @@ extension ChatState {
 
     /// Returns the news about a machine of the owner, with the command that answers it; `nil` for another message.
     private func deviceNews(_ record: JSONObject) -> String? {
-        guard record["from"]?.string == ownID, let body = record["body"]?.object else { return nil }
+        // No contact has the name of the owner.
+        guard record["name"]?.string == "me", record["authenticated"]?.bool == true,
+            let body = record["body"]?.object
+        else { return nil }
         let name = body.line("name", limit: 64)
         switch body["type"]?.string {
         case "devices":
