@@ -32,6 +32,17 @@ struct NothingLostTests {
         #expect(nothing.status == 1 && nothing.lines.isEmpty)
     }
 
+    /// A revocation holds for ever, so that the message is refused once and does not wait.
+    @Test func aMessageOfARevokedSenderIsRefusedForGood() throws {
+        try world.expect("alice", "keygen revoke -o revocation alice.key")
+        _ = world.shell("bob", "contact add revocation")
+        _ = world.shell("bob", "recv -q | decrypt -q")
+        try world.expect("alice", "echo late | encrypt -q --to bob.card | send -q")
+        #expect(world.shell("bob", "recv -q | decrypt").status == 12)
+        #expect(world.errors.contains("revoked"), "\(world.errors)")
+        #expect(world.shell("bob", "recv --again").status == 1)
+    }
+
     @Test(
         arguments: [
             ("recv | decrypt -i alice.key", 10), ("recv | decrypt -o /nonexistent/x", 73),

@@ -55,6 +55,21 @@ import Testing
         }
     }
 
+    /// The owner's change stands once in the history of each device, and no device is to tell those of another one.
+    @Test func aChangeStandsOnceOnEachDevice() throws {
+        var random = Generator(seed: 12)
+        let world = try team(&random)
+        try world.group("alice", "about", "team", "climbers")
+        try world.settleGroup(&random)
+        for name in ["alice", "alice-0", "bob"] {
+            let lines = try world.must(name, "history", ["team", "--text"]).lines
+            let count = lines.count { $0.contains("the description") }
+            #expect(count == 1, "\(name): \(lines)")
+            let group = try world.must(name, "group", ["show", "--json", "team"]).records.first
+            #expect(group?["untold"] == nil, "\(name)")
+        }
+    }
+
     /// Machine one lost its state, and with it the keys of its other device.
     @Test func aLostStateGetsTheKeysOfTheOtherDevicesAgain() throws {
         var random = Generator(seed: 11)
