@@ -138,7 +138,9 @@ let nioWeb: [Target.Dependency] = [
 
 // With SOTTO_FUZZ, which Scripts/fuzz sets, the parsers are instrumented and the program `fuzz` is built.
 let isFuzzing = Context.environment["SOTTO_FUZZ"] != nil
-let core: [SwiftSetting] = strict + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
+// Unoptimized loops over bytes and pixels are ten to a hundred times slower, and so are the tests.
+let optimized: [SwiftSetting] = strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+let core: [SwiftSetting] = optimized + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 let coreC: [CSetting] = isFuzzing ? [.unsafeFlags(["-fsanitize=fuzzer-no-link"])] : []
 
 /// A program with the core.
@@ -229,8 +231,7 @@ let package = Package(
         .target(name: "CSottoSandbox", dependencies: ["CSeccomp"]),
         .target(
             name: "SottoQR", dependencies: ["SottoBytes", "CSodium", "CQREncode", "CPNG"],
-            // Unoptimized pixel loops are a hundred times slower, and so are the tests.
-            swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))],
+            swiftSettings: core,
             linkerSettings: pictures),
         .target(
             name: "SottoScan",
@@ -238,7 +239,7 @@ let package = Package(
                 "SottoBytes", "SottoMedia", "SottoQR", "CZBar", "CPNG", "CSottoJPEG",
                 "CMagic", "CSndFile",
             ],
-            swiftSettings: core + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+            swiftSettings: core),
         .target(name: "SottoMedia", dependencies: ["SottoBytes"], swiftSettings: strict),
         .target(
             name: "SottoMessengers",
@@ -254,7 +255,7 @@ let package = Package(
             linkerSettings: sqlite),
         .target(
             name: "SottoState", dependencies: ["CLinux", "Sotto", "SottoDatabase"],
-            swiftSettings: strict),
+            swiftSettings: optimized),
 
         .target(
             name: "SottoContacts",

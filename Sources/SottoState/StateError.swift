@@ -21,6 +21,8 @@ public enum StateError: Error, Sendable, Equatable {
     case unknownItem(id: String)
     /// The list of the owner's devices is private, and another device than the first one would give out the owner's card.
     case privateDevices
+    /// The list of the owner's devices has this one no more.
+    case removedDevice
 }
 
 extension StateError {
@@ -28,7 +30,9 @@ extension StateError {
     public var isOfOneRecord: Bool {
         switch self {
         case .unsealable, .damagedGroup, .unknownItem: true
-        case .database, .noHome, .notUTF8, .notPrivate, .shared, .privateDevices: false
+        case .database, .noHome, .notUTF8, .notPrivate, .shared, .privateDevices,
+            .removedDevice:
+            false
         }
     }
 
@@ -82,6 +86,11 @@ extension StateError: FailureError {
             Failure(
                 .usage, "only machine one does this: your list of devices is private",
                 hint: "run this command there")
+        case .removedDevice:
+            Failure(
+                .untrusted,
+                "this machine is no device of yours any more: machine one removed it, and nobody takes its messages",
+                hint: "to add it again, move its identity away: sotto device request --help")
         }
     }
 

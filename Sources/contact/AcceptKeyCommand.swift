@@ -67,24 +67,9 @@ struct AcceptKeyCommand: Program {
             try transaction.check(card.profiles(), of: card.id, replacing: contact.id)
             wasVerified = contact.trust == .verified
             former = contact.id
-            var new = Contact(name: contact.name, id: card.id, card: card, added: contact.added)
-            new.isBlocked = contact.isBlocked
-            new.suite = contact.suite
-            new.getsReceipts = contact.getsReceipts
-            new.getsTyping = contact.getsTyping
-            new.getsPresence = contact.getsPresence
-            new.former = proof?.former
-            // The contact was given these addresses, and mail to them must not be lost.
-            new.takeAddresses(of: contact)
-            // Messages that used a session must not silently be sent without one.
-            if contact.suite == nil, try transaction.hasSession(with: contact.id),
-                try !transaction.hasSession(with: card.id)
-            {
-                new.suite = .ratchet
-                lostSession = true
-            }
-            try transaction.recordSystem(.keyAccepted, about: new.id, former: contact.id)
-            contact = new
+            let accepted = try transaction.accept(card, for: contact)
+            lostSession = accepted.lacksSession
+            contact = accepted.contact
         }
         let name = shellWord(contact.name)
         options.note("accepted the new key of \(contact.name); the id is now \(contact.id)")

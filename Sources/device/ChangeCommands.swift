@@ -19,18 +19,18 @@ struct ChangeOptions: ArgumentGroup {
     ) throws -> DeviceList.Device {
         let store = try device.options.signingBook().writableStore()
         try records.check()
-        let found = try store.transaction { transaction in
+        let (found, removed) = try store.transaction { transaction in
             guard let list = try transaction.devices(of: transaction.owner.id) else {
-                return try device.find(in: nil)
+                return (try device.find(in: nil), nil as DeviceList.Device?)
             }
             let found = try device.find(in: list)
             let changed = try body(found, list, transaction)
             try transaction.sign(
                 devices: list.devices.compactMap { $0.id == found.id ? changed : $0 })
-            return found
+            return (found, changed == nil ? found : nil)
         }
         let announcement = Announcement(store: store)
-        try announcement.print(try announcement.lines())
+        try announcement.print(try announcement.lines(removed: removed))
         return found
     }
 }

@@ -99,6 +99,7 @@ extension DeviceChange {
         case .added: "added"
         case .trust(_, let trust): trust.rawValue
         case .blocked(let value): value ? "blocked" : "unblocked"
+        case .accepted: "key-accepted"
         }
     }
 
@@ -108,6 +109,7 @@ extension DeviceChange {
         return switch change {
         case .trust(.verified, _): "unverified \(name)"
         case .trust(_, .trusted): "accepted the key of \(name)"
+        case .accepted(let former): "accepted another key of \(name), after \(former.short)…"
         default: "\(kind) \(name)"
         }
     }
@@ -116,7 +118,7 @@ extension DeviceChange {
     fileprivate var undoing: String {
         let name = contact.argument
         return switch change {
-        case .added, .trust(.unverified, .trusted): "sotto contact remove \(name)"
+        case .added, .accepted, .trust(.unverified, .trusted): "sotto contact remove \(name)"
         case .trust(_, .verified): "sotto contact unverify \(name)"
         case .trust: "sotto contact verify \(name) NUMBER"
         case .blocked(true): "sotto contact unblock \(name)"

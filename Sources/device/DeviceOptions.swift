@@ -88,7 +88,10 @@ struct Announcement {
 
     /// Returns a message for each contact who has a card and writes to the main mailbox, an envelope for each own device, and on
     /// machine one the card for the relay's directory. A contact gets no message about a private list, unless `toContacts` is true.
-    func lines(toContacts: Bool? = nil) throws -> [JSONObject] {
+    /// `removed` is a device that is on the list no more, and gets an envelope too.
+    func lines(
+        toContacts: Bool? = nil, removed: DeviceList.Device? = nil
+    ) throws -> [JSONObject] {
         let isPrivate =
             try store.preview { try $0.devices(of: $0.owner.id) }?.isPrivate ?? false
         let told = try toContacts ?? !isPrivate ? store.contacts() : []
@@ -97,7 +100,8 @@ struct Announcement {
                 && contact.changed == nil && contact.address == nil && contact.id.isKey
         }
         return contacts.map { ComposedMessage(to: $0.id, DeviceBody.announcement).record }
-            + (try ownLines(DeviceBody.announcement, withCard: true)) + (try groupLines())
+            + (try ownLines(DeviceBody.announcement, withCard: true, and: removed))
+            + (try groupLines())
             + [try directoryCard()].compactMap(\.self)
     }
 
@@ -124,13 +128,16 @@ struct Announcement {
         return try store.preview { try $0.ownCard(issued: .now()) }.record
     }
 
-    /// Returns an envelope for each other machine of the owner.
-    func ownLines(_ body: MessageBody, withCard: Bool = false) throws -> [JSONObject] {
+    /// Returns an envelope for each other machine of the owner, and for a removed one.
+    func ownLines(
+        _ body: MessageBody, withCard: Bool = false, and removed: DeviceList.Device? = nil
+    ) throws -> [JSONObject] {
         let owner = store.owner
         let (list, card) = try store.preview { transaction in
             (try transaction.devices(of: owner.id), try transaction.cardForDevices(issued: .now()))
         }
-        let others = (list?.devices ?? []).filter { $0.id != owner.device }.map(\.card)
+        let others = ((list?.devices ?? []) + [removed].compactMap(\.self))
+            .filter { $0.id != owner.device }.map(\.card)
         let first = owner.owner == nil ? [] : [card]
         let extra = withCard ? card.record.map { [(name: "card", value: JSON.object($0))] } : nil
         return try (first + others).map { other in

@@ -116,7 +116,8 @@ struct InitCommand: Program {
         try makeIdentity(at: path, relay, secret, words)
         let (isImported, failed) =
             try recover ? restoreBackup(path, secret) : (isImported: false, failure: nil)
-        let devices = try recover ? offerDevices(relay, path, secret) : []
+        let devices =
+            try recover ? offerDevices(relay, path, secret) : (isOneLeft: false, commands: [])
         var outcome = Publication.sent(0)
         if let relay {
             outcome =
@@ -127,7 +128,7 @@ struct InitCommand: Program {
         switch outcome {
         case .sent(let status) where recover:
             let isTold =
-                try (isImported || !devices.isEmpty) && status == 0 && relay != nil
+                try (isImported || devices.isOneLeft) && status == 0 && relay != nil
                 && tellContacts(path, secret)
             try say(
                 (isTold && isImported
@@ -145,7 +146,7 @@ struct InitCommand: Program {
                                     "then ask the members of your groups what the backup lacks"
                                 )
                             ] : []))
-                    + devices
+                    + devices.commands
                     + [("sotto read", "receive messages, and see what could not be opened")])
             if status != 0 { throw Failure.ended(status, "send") }
             if let failed { throw failed }

@@ -84,12 +84,14 @@ extension InitCommand {
     }
 
     /// Takes the list of the other machines from the directory, as it can be later than that of the backup, and asks on a
-    /// terminal which of them are lost too. Returns the commands that remove those that stay.
+    /// terminal which of them are lost too. Returns whether one stays, and the commands that remove those about which nothing was
+    /// decided.
     func offerDevices(
         _ relay: String?, _ path: String, _ secret: PassedSecret?
-    ) throws -> [(String, String)] {
+    ) throws -> (isOneLeft: Bool, commands: [(String, String)]) {
         let identity = SharedIdentity(path: path, secret: secret)
         if let relay { try restoreDevices(from: relay, identity) }
+        var isOneLeft = false
         var commands: [(String, String)] = []
         for device in try otherDevices(identity) {
             guard let id = device["id"]?.string, let name = device["name"]?.string else { continue }
@@ -100,13 +102,17 @@ extension InitCommand {
                 "Your machine \(name) stays a device of yours; added \(day("added") ?? "-")"
                     + (day("heard").map { ", last heard of \($0)" } ?? ""))
             // Machine one signs no list without a passphrase.
-            let isRemoved =
-                try secret != nil && Terminal.isTerminal(0) && remove(id, name, identity)
-            if isRemoved { continue }
+            let isAsked = secret != nil && Terminal.isTerminal(0)
+            let isLost =
+                try isAsked
+                && Terminal.confirms("Type yes if \(name) is lost too, to remove it: ")
+            if isLost, try remove(id, identity) { continue }
+            isOneLeft = true
+            guard !isAsked || isLost else { continue }
             commands.append(
                 ("sotto device remove \(shellWord(name)) --send", "only if \(name) is lost too"))
         }
-        return commands
+        return (isOneLeft, commands)
     }
 
     /// Takes the list on the own card in the directory. A relay without the card, or one that does not answer, fails nothing. The
@@ -130,13 +136,8 @@ extension InitCommand {
         _ = try identity.run(.device, ["restore", "-q"], input: found.output).run()
     }
 
-    /// Asks whether a machine is lost, and removes it. Returns whether it was removed.
-    private func remove(
-        _ id: String, _ name: String, _ identity: SharedIdentity
-    ) throws -> Bool {
-        guard try Terminal.confirms("Type yes if \(name) is lost too, to remove it: ") else {
-            return false
-        }
+    /// Removes a machine. Returns whether it was removed.
+    private func remove(_ id: String, _ identity: SharedIdentity) throws -> Bool {
         // A tool has said why it failed. What was written waits in the outbox.
         try? Delivery(
             PipeRun.Stage("device", ["remove", "--json", id] + identity.options), of: identity,

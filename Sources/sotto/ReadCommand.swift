@@ -34,26 +34,30 @@ struct ReadCommand: Program {
 
     func execute() throws {
         let identity = try identity.open()
-        let requests = try requests(identity)
         var (failed, hasNews): (Int32, Bool) = (0, false)
-        // What waited was written before what comes now.
-        for id in requests.accepted {
-            let opened = try open(acceptedFrom: id, identity)
-            if opened > 1 { failed = opened }
-            hasNews = hasNews || opened == 0
+        func openAccepted() throws -> Int {
+            let requests = try requests(identity)
+            for id in requests.accepted {
+                let opened = try open(acceptedFrom: id, identity)
+                if opened > 1 { failed = opened }
+                hasNews = hasNews || opened == 0
+            }
+            return requests.strangers
         }
+        // What waited was written before what comes now. Another device can have told that a sender is a contact.
+        _ = try openAccepted()
         let received = try receive(identity)
         if received.failed != 0 { failed = received.failed }
         hasNews = hasNews || received.hasNews
+        let strangers = try openAccepted()
         let conversations = try who.map { [Unread(argument: $0, name: nil)] } ?? unread(identity)
         var shown = 0
         for conversation in conversations {
             shown += try show(conversation, isAlone: conversations.count == 1, identity) ? 1 : 0
         }
-        if requests.strangers > 0, !quiet {
+        if strangers > 0, !quiet {
             let words =
-                requests.strangers == 1
-                ? "a message request waits" : "\(requests.strangers) message requests wait"
+                strangers == 1 ? "a message request waits" : "\(strangers) message requests wait"
             Terminal.say("sotto: note: \(words): sotto contact requests\(self.identity.option)")
         }
         // A failure is reported although messages were shown.

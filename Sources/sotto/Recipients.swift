@@ -107,8 +107,9 @@ final class RecordedRecipients: Recipients {
     var text: String? {
         guard !ids.isEmpty else { return nil }
         var names: [String: String] = [:]
-        for record in list(.contact) + list(.group) {
-            if let id = record["id"]?.string { names[id] = Self.name(in: record) }
+        for record in list(.contact) + list(.group) + list(.device) {
+            guard let id = record["id"]?.string else { continue }
+            names[id] = record["first"] == nil ? Self.name(in: record) : "machine one"
         }
         return sentence(of: ids.map { names[$0] ?? Self.short($0) })
     }

@@ -10,8 +10,8 @@ struct WhoamiCommand: Program {
             "Show your name, id, fingerprint and relay, and whether your card is published.",
         usage: "sotto whoami",
         discussion: """
-            Runs keygen unlock --status, keygen public, fingerprint, keygen prekeys --count, history --expiring, and with \
-            a relay recv --card. For a program, run these tools.
+            Runs keygen unlock --status, keygen public, device list, fingerprint, keygen prekeys --count, history --expiring, and \
+            with a relay recv --card. For a program, run these tools.
             """)
 
     @OptionGroup var options: SharedIdentityOptions
@@ -38,6 +38,7 @@ struct WhoamiCommand: Program {
                 ?? "none; to set it: sotto keygen set\(option) --name NAME --send",
         ])
         table.add(["id", id])
+        if let device = try device(identity) { table.add(["device", device]) }
         table.add(["fingerprint", try Self.line(identity.run(.fingerprint, []).output())])
         table.add(["file", path])
         table.add(["passphrase", Self.line(state.output)])
@@ -58,6 +59,18 @@ struct WhoamiCommand: Program {
         output.split(separator: UInt8(ascii: "\n")).first.map {
             String(decoding: $0, as: UTF8.self)
         } ?? "-"
+    }
+
+    /// Returns the name and the state of this machine among the devices of the person; `nil` on machine one.
+    private func device(_ identity: SharedIdentity) throws -> String? {
+        let list = try identity.run(.device, ["list", "--json"]).run().output
+        let devices = records(in: list).filter { $0["type"]?.string == "device" }
+        guard let here = devices.first(where: { $0["here"] == .bool(true) }) else {
+            return devices.isEmpty
+                ? nil : "removed by machine one: nobody takes messages of this machine"
+        }
+        guard let name = here["name"]?.string, let state = here["state"]?.string else { return nil }
+        return "\(name), \(state)"
     }
 
     /// The place of the own card.

@@ -27,6 +27,9 @@ public struct SyncItem: Sendable, Hashable {
         /// The trust in the signing key, which is the contact's id, and in the encryption key that was known, or `nil`.
         case trust(Message.Trust, key: String?)
         case blocked(Bool)
+        /// The keys of a signed card were accepted for the contact with a former id, which is the same one if only the encryption
+        /// keys are new.
+        case replaces(KeyID, card: JSONObject)
         /// The contact's signed card.
         case card(JSONObject)
     }
@@ -88,7 +91,8 @@ public struct SyncItem: Sendable, Hashable {
         }
     }
 
-    /// Returns the ``subject`` of the items with a kind of decision about a contact: `name`, `card`, `trust` or `blocked`.
+    /// Returns the ``subject`` of the items with a kind of decision about a contact: `name`, `card`, `trust`, `blocked` or
+    /// `replaces`.
     package static func subject(_ decision: String, of contact: KeyID) -> String {
         ["contact", decision, contact.description].joined(separator: " ")
     }
@@ -137,6 +141,7 @@ extension SyncItem.Decision {
         case .name, .removed: "name"
         case .trust: "trust"
         case .blocked: "blocked"
+        case .replaces: "replaces"
         case .card: "card"
         }
     }
@@ -189,6 +194,8 @@ extension SyncItem {
                     ("trust", .string(trust.rawValue)), ("age", key.map { .string($0) }),
                 ]
             case .blocked(let value): decided = [("blocked", .bool(value))]
+            case .replaces(let former, let card):
+                decided = [("replaces", .string(former.description)), ("card", .object(card))]
             case .card(let card): decided = [("card", .object(card))]
             }
             decided.insert(("id", .string(id.description)), at: 0)
@@ -267,6 +274,9 @@ extension SyncItem {
                 key: try fields["age"].optional?.text())
         }
         if let field = fields["blocked"].optional { return .blocked(try field.bool()) }
+        if let field = fields["replaces"].optional {
+            return .replaces(try field.keyID(), card: try fields["card"].object())
+        }
         guard let field = fields["card"].optional else { return nil }
         return .card(try field.object())
     }

@@ -368,6 +368,10 @@ extension ChatState {
         let name = body.line("name", limit: 64)
         switch body["type"]?.string {
         case "devices":
+            if body["thisDevice"]?.bool == true {
+                return
+                    "machine one removed this machine from your devices: nobody takes its messages from now on"
+            }
             if let added = body["added"]?.array?.first?.string.map({ Cells.line($0, limit: 64) }) {
                 return
                     "a new device of yours: \(added); if it is not yours: sotto device object \(shellWord(added)) --send"

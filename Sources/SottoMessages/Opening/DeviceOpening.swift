@@ -78,7 +78,7 @@ extension MessageOpening {
             }
             if !isPreview { try transaction.keep(ownersCard: card) }
             if message.body["type"]?.string == DeviceBody.type {
-                return line(of: message, list, before, isOwn: true)
+                return line(of: message, list, before, of: owner)
             }
             if list.supersedes(before) { before = list }
         }
@@ -98,20 +98,22 @@ extension MessageOpening {
         return .message(message, number: nil, seen: false)
     }
 
-    /// The message with what a list changed, or a dropped line.
+    /// The message with what a list changed, or a dropped line. `owner` is the reader, if the list is the reader's own.
     private func line(
-        of message: Message, _ list: DeviceList, _ before: DeviceList?, isOwn: Bool = false
+        of message: Message, _ list: DeviceList, _ before: DeviceList?, of owner: Identity? = nil
     ) -> OpenedLine {
         guard list.supersedes(before) else { return .dropped }
         func names(_ devices: [DeviceList.Device], notIn other: DeviceList?) -> JSON? {
             let names = devices.filter { other?.device($0.id) == nil }.map { JSON.string($0.name) }
             return names.isEmpty ? nil : .array(names)
         }
+        func has(_ list: DeviceList?) -> Bool { owner.flatMap { list?.device($0.device) } != nil }
         var message = message
         message.body = JSONObject([
             ("type", .string(DeviceBody.type)), ("added", names(list.devices, notIn: before)),
             ("removed", names(before?.devices ?? [], notIn: list)),
-            ("own", isOwn ? .bool(true) : nil),
+            ("own", owner == nil ? nil : .bool(true)),
+            ("thisDevice", has(before) && !has(list) ? .bool(true) : nil),
         ])
         return .message(message, number: nil, seen: false)
     }

@@ -71,9 +71,11 @@ extension MessageBody {
             let names = (extra[member]?.array ?? []).compactMap { $0.string.map(Self.shown(name:)) }
             return names.isEmpty ? nil : names.joined(separator: ", ")
         }
+        let isThis = extra["thisDevice"] == .bool(true)
         let words = [
             names("added").map { "uses a new device: \($0)" },
             names("removed").map { "removed the device: \($0)" },
+            isThis ? "that is this machine: nobody takes its messages from now on" : nil,
             extra["confirms"].map { _ in "confirmed the device \(decided)" },
             extra["objects"].map { _ in "objects to the device \(decided), which stays new" },
         ].compactMap(\.self)

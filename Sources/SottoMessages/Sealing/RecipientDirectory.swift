@@ -336,12 +336,16 @@ final class RecipientDirectory {
 
     // MARK: Routes
 
-    /// Whether this is another device than machine one on a private list.
+    /// Whether this is another device than machine one on a private list. Throws ``StateError/removedDevice`` for a removed one.
     func handsOver() throws -> Bool {
         if let isHandingOver { return isHandingOver }
-        let found = try book.view { try $0.handsOver() } ?? false
-        isHandingOver = found
-        return found
+        let found = try book.view { transaction in
+            guard try transaction.ownDeviceState() != nil else { throw StateError.removedDevice }
+            return try transaction.handsOver()
+        }
+        let isHandingOver = found ?? false
+        self.isHandingOver = isHandingOver
+        return isHandingOver
     }
 
     private func handsOver(to person: Correspondent) throws -> Bool {

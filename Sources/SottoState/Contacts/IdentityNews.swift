@@ -76,15 +76,31 @@ extension StateTransaction {
         let mark = store.mark(id)
         return try store.readable(.news, mark) { () throws(StateError) in
             try connection.first("SELECT sealed FROM news WHERE peer = ?", mark) {
-                row throws(StateError) in
-                guard
-                    let record = try? JSON.object(
-                        parsing: try store.unseal(row.bytes(0), .news(peer: mark))),
-                    let news = KnownNews(record: record)
-                else { throw .unsealable(path: store.database.path) }
-                return news
+                row throws(StateError) in try known(row.bytes(0), mark)
             }
         }.flatMap(\.self) ?? .none
+    }
+
+    private func known(_ sealed: [UInt8], _ mark: [UInt8]) throws(StateError) -> KnownNews {
+        let bytes = try store.unseal(sealed, .news(peer: mark))
+        guard let record = try? JSON.object(parsing: bytes), let news = KnownNews(record: record)
+        else { throw .unsealable(path: store.database.path) }
+        return news
+    }
+
+    /// Queues all that is known about identities for the owner's other devices.
+    func tellDevicesNews() throws(StateError) {
+        let all = try connection.rows("SELECT sealed, peer FROM news") {
+            row throws(StateError) in
+            let (sealed, mark) = (row.bytes(0), row.bytes(1))
+            return try store.readable(.news, mark) { () throws(StateError) in
+                try known(sealed, mark)
+            }
+        }
+        for news in all.compactMap(\.self) {
+            for succession in news.successions { try tellDevices(.news(succession.record)) }
+            if let revocation = news.revocation { try tellDevices(.news(revocation.record)) }
+        }
     }
 
     /// Returns whether an id is known to be revoked.

@@ -42,6 +42,8 @@ public struct DeviceChange: Sendable {
         case trust(before: Message.Trust, after: Message.Trust)
         /// It blocked the contact, or ended the block.
         case blocked(Bool)
+        /// It accepted other keys of the contact, who had this id before.
+        case accepted(former: KeyID)
     }
 
     /// The device.
@@ -75,6 +77,12 @@ extension StateTransaction {
         case .name, .removed: return contact?.name.isEmpty == false ? "present" : KeptItem.none
         case .trust: return contact?.trust.rawValue ?? KeptItem.none
         case .blocked: return String(contact?.isBlocked ?? false)
+        case .replaces(let former, let card):
+            let replaced = try readableContact(id: former)
+            guard let card = try? Card(record: card), let replaced, !replaced.name.isEmpty,
+                !replaced.hasKeys(of: card)
+            else { return KeptItem.none }
+            return "present"
         case .card: return nil
         }
     }
@@ -140,6 +148,9 @@ extension DeviceChange.Change {
         case .blocked(let value):
             guard contact.isBlocked == value, before != String(value) else { return nil }
             self = .blocked(value)
+        case .replaces(let former, _):
+            guard before != KeptItem.none, !contact.name.isEmpty else { return nil }
+            self = .accepted(former: former)
         case .removed, .card: return nil
         }
     }

@@ -113,6 +113,7 @@ extension StateTransaction {
             guard let subject = kept.item.subject else { continue }
             try queue(subject, kept.item.record, isForNew: kept.item.isForNewDevices)
         }
+        try tellDevicesNews()
         // The devices that lacked nothing have these.
         let next = try lastItem()
         try connection.run(

@@ -66,11 +66,19 @@ extension StateTransaction {
             }
         case .contact(let id, let decision):
             guard id != owner.id else { return .refused }
-            if case .card(let record) = decision {
-                guard let card = try? Card(record: record), card.id == id else { return .refused }
+            var card: Card?
+            switch decision {
+            case .card(let record), .replaces(_, let record):
+                card = try? Card(record: record)
+                guard card?.id == id else { return .refused }
+            default: break
             }
             guard try counts(item, at: time) else { return .taken }
-            try applyDecisions(about: id, at: time)
+            if case .replaces(let former, _) = decision, let card {
+                try take(acceptedKeyOn: card, former: former)
+            } else {
+                try applyDecisions(about: id, at: time)
+            }
         case .news(let record):
             guard let news = (try? IdentityNews(record: record)) ?? nil else { return .refused }
             _ = try take(news, isGiven: true, at: time)
@@ -400,6 +408,17 @@ extension StateTransaction {
         }
     }
 
+    /// Gives a contact the keys on a card that were accepted on another device. A contact that is not here any more, or who has the
+    /// keys, stays what it is.
+    private func take(acceptedKeyOn card: Card, former: KeyID) throws {
+        guard former != owner.id, let contact = try readableContact(id: former),
+            !contact.name.isEmpty, !contact.hasKeys(of: card),
+            try card.id == former || readableContact(id: card.id) == nil, try !isRevoked(card.id)
+        else { return }
+        let accepted = try accept(card, for: contact)
+        try save(accepted.contact, formerID: former)
+    }
+
     /// Makes a contact what the items about it say.
     private func applyDecisions(about id: KeyID, at time: Timestamp) throws {
         func decision(_ name: String) throws(StateError) -> SyncItem.Decision? {
@@ -412,6 +431,7 @@ extension StateTransaction {
         var isBlocked: Bool?
         if case .blocked(let value)? = try decision("blocked") { isBlocked = value }
         var contact = try readableContact(id: id)
+        let isKnown = contact?.name.isEmpty == false
         switch entry {
         case .removed:
             guard isBlocked == true else {
@@ -435,6 +455,7 @@ extension StateTransaction {
         {
             contact.keep(card)
         }
+        let before = contact.trust
         if case .trust(let trust, let key)? = try decision("trust"), trust != .unverified {
             contact.trust = trust
             // The comparison was of the keys that the other device had.
@@ -443,9 +464,17 @@ extension StateTransaction {
             {
                 contact.trust = .trusted
             }
+            // A comparison does not depend on an old key.
+            if contact.trust == .verified, contact.doubt != .revoked {
+                (contact.former, contact.doubt) = (nil, nil)
+            }
         }
         // An entry without a name and without a block says nothing.
         guard !contact.name.isEmpty || contact.isBlocked else { return }
+        if isKnown, contact.trust != before {
+            if contact.trust == .verified { try recordSystem(.verified, about: id, at: time) }
+            if before == .verified { try recordSystem(.unverified, about: id, at: time) }
+        }
         try save(contact)
     }
 

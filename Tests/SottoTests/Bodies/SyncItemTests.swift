@@ -85,6 +85,7 @@ struct SyncItemTests {
             .contact(Self.contact, .trust(.trusted, key: nil)),
             .contact(Self.contact, .blocked(true)),
             .contact(Self.contact, .card(card.record ?? [:])),
+            .contact(People.bob.id, .replaces(Self.contact, card: card.record ?? [:])),
             .news(Revocation(of: People.bob, issued: time).record),
         ]
         for change in changes {

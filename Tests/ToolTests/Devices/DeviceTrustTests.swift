@@ -123,6 +123,34 @@ import Testing
         try run.lines.map { try JSON.object(parsing: Array($0.utf8)) }
     }
 
+    /// A machine that was removed is told, says so, and writes nothing that nobody takes.
+    @Test func aRemovedMachineHearsOfItAndWritesNoMore() throws {
+        let world = try World()
+        try world.store(world.laptop).transaction { transaction in
+            try transaction.save(
+                Contact(name: "bob", id: world.bob.id, card: world.bob.card()))
+        }
+        let removal = try world.run("device", ["remove", "laptop"], "alice")
+        let told = try records(removal).filter {
+            $0["to"]?.string == world.laptop.device.description
+        }
+        #expect(removal.status == 0 && told.count == 1)
+        let line = try #require(told.first).serialized() + [10]
+        let opened = try world.home.run(
+            "decrypt", ["--text"] + world.options("laptop"), stdin: .whole(line))
+        #expect(
+            opened.text
+                == "[removed the device: laptop; that is this machine: nobody takes its messages from now on]\n"
+        )
+        let written = try world.home.run(
+            "encrypt", ["--to", "bob"] + world.options("laptop"), stdin: .whole(Array("hello".utf8))
+        )
+        #expect(written.status == 12 && written.text.isEmpty)
+        #expect(written.stderr.contains("machine one removed it, and nobody takes its messages"))
+        let whoami = try world.home.run("sotto", ["whoami"] + world.options("laptop"))
+        #expect(whoami.text.contains("removed by machine one"))
+    }
+
     // MARK: What a device decided
 
     /// C21: a thief of a device verifies keys, blocks people and adds contacts.
@@ -536,7 +564,8 @@ import Testing
         let run = try session.finish()
         #expect(run.status == 0, "\(session.text)")
         #expect(try machines.devices(home, "alice").count == (isLost ? 1 : 2))
-        #expect(session.text.contains("sotto device remove laptop --send") == !isLost)
+        // The question was answered.
+        #expect(!session.text.contains("sotto device remove laptop --send"))
         // The card in the directory has the list, too.
         let id = try #require(try machines.devices(home, "alice").first?["id"]?.string)
         let card = try home.run("recv", ["-q", "--card", id, "--relay", machines.address])

@@ -215,6 +215,59 @@ struct SyncTests {
         }
     }
 
+    /// A key that was accepted on one machine is the contact's on all, with a line in the conversation, and with what each machine had
+    /// set. One with the same id is, too.
+    @Test(arguments: [false, true]) func anAcceptedKeyReachesTheOtherMachines(
+        _ hasOneID: Bool
+    ) throws {
+        let machines = try Machines()
+        let (first, second, third) = (machines.all[0], machines.all[1], machines.all[2])
+        try first.store.transaction { transaction in
+            _ = try transaction.recordSent(message(from: People.alice, to: People.bob))
+        }
+        try machines.settle()
+        try third.store.transaction { transaction in
+            var bob = try #require(try transaction.contact(id: People.bob.id))
+            bob.getsReceipts = true
+            try transaction.save(bob)
+        }
+        let next = Identity(
+            seed: SecretBytes(copying: sha256(Array("the next bob".utf8))), name: "bob")
+        let card = hasOneID ? try Self.card(of: People.bob, with: next) : next.card()
+        try second.store.transaction { transaction in
+            let bob = try #require(try transaction.contact(id: People.bob.id))
+            let accepted = try transaction.accept(card, for: bob)
+            try transaction.save(accepted.contact, formerID: bob.id)
+        }
+        try machines.settle()
+        try expectAgreement(machines, "")
+        for machine in machines.all {
+            let bob = try machine.store.preview { try $0.contact(named: "bob") }
+            #expect(bob?.id == card.id && bob?.card?.age == card.age)
+            #expect(bob?.getsReceipts == (machine === third))
+            let lines = try machine.store.preview { transaction in
+                let row = try transaction.row(of: .peer(card.id))
+                return try machine.store.entries(
+                    "WHERE conversation = ? AND sealed IS NOT NULL", row.number,
+                    connection: transaction.connection
+                ).filter { $0.body?.kind.type == "system" }
+            }
+            #expect(lines.count == 1)
+        }
+        let changes = try first.store.preview { try $0.changes() }
+        #expect(changes.map(\.change) == [.accepted(former: People.bob.id)])
+    }
+
+    /// Returns a card that one person signs, with the encryption keys of another.
+    private static func card(of signer: Identity, with other: Identity) throws -> Card {
+        var record = try #require(signer.card().record)
+        let keys = try #require(other.card().record)
+        for name in ["age", "pq"] { record[name] = keys[name] }
+        record["sig"] = nil
+        SignedRecord.sign(&record, with: signer.signingKey)
+        return try Card(record: record)
+    }
+
     @Test func aReadMarkAndADeletionCanComeBeforeTheirMessages() throws {
         let machines = try Machines()
         let mail = (0..<2).map { _ in
