@@ -12,7 +12,7 @@ struct UnsentCommand: Program {
         usage: "sotto history unsent [--all] [--text | --json] [-q] [WHO]",
         discussion: """
             A message is not sent if none of its envelopes reached the outbox of this home, for example because the pipe \
-            to send was forgotten. A message to a group is also printed while members lack it who may read it: the relay of a \
+            to send was forgotten, or if the relay refused it. A message to a group is also printed while members lack it who may read it: the relay of a \
             member is not listed, a key is not trusted, or a restored group is not confirmed. The records are as they were \
             stored, with edits and reactions by themselves. A message that was encrypted less than a minute ago can still be on its way. \
             To send them: sotto history repeat WHO --send
@@ -20,7 +20,9 @@ struct UnsentCommand: Program {
 
     @Flag(
         "--all",
-        help: "Also those whose envelopes were written to a file or encrypted with --elsewhere.")
+        help:
+            "Also those whose envelopes were written to a file, encrypted with --elsewhere, dropped from the outbox, or ended there."
+    )
     var all = false
 
     @OptionGroup var form: OutputForm
@@ -33,7 +35,7 @@ struct UnsentCommand: Program {
     func execute() throws {
         let history = try options.open()
         let conversation = try who.map { try history.conversation($0, for: .reading) }
-        let entries = try history.unsent(in: conversation, handedOn: all)
+        let entries = try history.unsent(in: conversation, all: all)
         if !options.quiet { try history.noteUntoldGroups(conversation) }
         guard !entries.isEmpty else {
             throw history.nothing(
