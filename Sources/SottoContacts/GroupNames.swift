@@ -9,7 +9,7 @@ extension AddressBook {
     /// Throws a failure with status 64 if several groups match, for a part of a name that `use` does not permit, and with status 66
     /// for a group that is not here any more.
     package func group(named text: String, for use: NameUse) throws -> StoredGroup? {
-        try view { state in
+        try view { state -> StoredGroup? in
             if let id = GroupID(text) { return try state.group(id) }
             let known = try state.knownGroups()
             guard let id = try meaning(of: text, among: known, for: use)?.group else { return nil }

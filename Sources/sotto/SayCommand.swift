@@ -24,7 +24,8 @@ struct SayCommand: Program {
 
     @Option(
         "--attach", value: "file",
-        help: "Send this file, or - for standard input; may be repeated, and each file is a message.")
+        help:
+            "Send this file, or - for standard input; may be repeated, and each file is a message.")
     var attach: [String] = []
 
     @Flag(
@@ -93,7 +94,8 @@ struct SayCommand: Program {
         guard String(validating: bytes, as: UTF8.self) != nil else {
             throw Failure(
                 .malformed, "the input is not text: it is not UTF-8",
-                hint: "to send it as a file: \(command(attaching: [RegularFile.path(of: 0) ?? "-"]))")
+                hint:
+                    "to send it as a file: \(command(attaching: [RegularFile.path(of: 0) ?? "-"]))")
         }
         return bytes
     }

@@ -130,7 +130,8 @@ import Testing
         #expect(try alice.run("history", ["unsent"]).status == 1)
         try alice.settle("stored")
         #expect(try statuses() == ["stored", "failed", "failed"])
-        #expect(try circle["bob"].read(again).records.map { $0.body["text"] } == [.string("refused")])
+        #expect(
+            try circle["bob"].read(again).records.map { $0.body["text"] } == [.string("refused")])
         #expect(try text().contains("dropped  [not sent: dropped from the outbox]"))
     }
 
