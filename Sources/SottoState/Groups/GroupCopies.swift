@@ -221,7 +221,7 @@ extension StateTransaction {
         let lacking = try people(of: group.id).filter { person in
             outcomes[FoundCopies.mark(of: store.copyBytes(of: message, for: person))] == .failed
         }
-        try noteOwed(entry.isRepeat ? entry.targetIDs : [id], to: lacking, in: group)
+        try noteOwed(entry.isRepeat ? entry.body?.targetIDs ?? [] : [id], to: lacking, in: group)
     }
 
     /// Returns the own messages and events of groups that can have outcomes: first those that are not stored, and the newest
