@@ -10,7 +10,7 @@ extension AddressBook {
     /// for a group that is not here any more.
     package func group(named text: String, for use: NameUse) throws -> StoredGroup? {
         try view { state -> StoredGroup? in
-            if let id = GroupID(text) { return try state.group(id) }
+            if let id = GroupID(text), let group = try state.group(id) { return group }
             let known = try state.knownGroups()
             guard let id = try meaning(of: text, among: known, for: use)?.group else { return nil }
             guard let group = try state.group(id) else {

@@ -13,7 +13,7 @@ public enum NameUse: Sendable {
 /// 1. A whole id means its owner. The beginning of an id is at least ``IdentityStore/idPrefix`` characters long, or
 ///    ``idLength`` to send or to change.
 /// 2. A whole name means a person before a group or a chat. Case, normalization forms and outer spaces do not count.
-/// 3. To read, the beginning of exactly one name is enough.
+/// 3. To read, the name that a group had when it was here is enough, or the beginning of exactly one name.
 ///
 /// An abbreviated id can end with `…`, as the tools print it.
 package enum NameRule {
@@ -70,12 +70,13 @@ package enum NameRule {
         let people = whole.filter { $0.meaning.peer != nil }
         if let found = try only(people.isEmpty ? whole : people, text) { return found }
         let named = known.filter { $0.folded.starts(with: wanted) }
+        let former = known.filter { $0.former == wanted }
         guard use == .acting else {
+            if let found = try only(former, text) { return found }
             let meanings = Set((begun + named).map(\.meaning))
             guard meanings.count > 1 else { return meanings.first }
             throw .severalBegin(text, shown(begun + named))
         }
-        let former = known.filter { $0.former == wanted }
         guard former.isEmpty else { throw .former(text, shown(former)) }
         guard begun.isEmpty || !named.isEmpty else {
             throw .idNotWhole(text, begun.map { String($0.id.prefix(idLength)) })

@@ -70,7 +70,7 @@ struct LeavingTests {
         for (tool, words) in [
             ("group", ["leave", "team"]), ("group", ["rename", "team", "crew"]),
             ("encrypt", ["--group", "team"]), ("compose", ["text", "team"]),
-            ("history", ["read", "team"]),
+            ("history", ["read", "team"]), ("group", ["show", "team"]),
         ] {
             let run = try circle["bob"].run(tool, words, stdin: Array("x".utf8))
             #expect(run.status == 66, "\(tool): \(run.stderr)")
@@ -79,6 +79,7 @@ struct LeavingTests {
                     && run.stderr.contains("to read them: sotto history 'team ("),
                 "\(tool): \(run.stderr)")
         }
+        #expect(try circle.must("bob", "history", ["team", "--text"]).text.contains("hello"))
     }
 
     /// The commands take the abbreviated ids that the lists print.

@@ -66,6 +66,7 @@ struct NameRuleTests {
             try meaning("team", .acting, names)
         }
         #expect(try meaning("team (abababab)", .acting, names) == .group(Self.group))
+        #expect(try meaning("team", .reading, names) == .group(Self.group))
         let present = names + [known(.group(GroupID([UInt8](repeating: 1, count: 32))), "team")]
         #expect(try meaning("team", .acting, present) != .group(Self.group))
     }
