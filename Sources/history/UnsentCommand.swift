@@ -38,10 +38,13 @@ struct UnsentCommand: Program {
         let entries = try history.unsent(in: conversation, all: all)
         if !options.quiet { try history.noteUntoldGroups(conversation) }
         guard !entries.isEmpty else {
+            let others = try all ? [] : history.unsent(in: conversation, all: true)
             throw history.nothing(
-                try history.hasQueuedMail()
+                (try history.hasQueuedMail()
                     ? "all messages were sent, or wait in the outbox: sotto send --list"
                     : "all messages were sent")
+                    + (others.isEmpty
+                        ? "" : "; those that were handed on or dropped: sotto history unsent --all"))
         }
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(
@@ -52,7 +55,11 @@ struct UnsentCommand: Program {
             try showing.print(raw: entries)
         }
         try output.finish()
-        guard !options.quiet, !all, form.isText else { return }
+        guard !options.quiet, form.isText else { return }
+        guard !all else {
+            return Terminal.say(
+                "history: to send one again, by its number: sotto history repeat NUMBER --send")
+        }
         for conversation in history.conversations(of: entries) {
             let some = entries.filter { $0.conversation == conversation }
             guard let note = try history.wayOn(for: some, in: conversation) else { continue }

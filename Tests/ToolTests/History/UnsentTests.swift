@@ -127,7 +127,10 @@ import Testing
         try alice.queue(again)
         #expect(try statuses() == ["queued", "failed", "failed"])
         #expect(try text().contains("refused  [queued]\n"))
-        #expect(try alice.run("history", ["unsent"]).status == 1)
+        let others = try alice.run("history", ["unsent"])
+        #expect(
+            others.status == 1 && others.stderr.contains("dropped: sotto history unsent --all"),
+            "\(others.stderr)")
         try alice.settle("stored")
         #expect(try statuses() == ["stored", "failed", "failed"])
         #expect(
