@@ -59,6 +59,19 @@ struct LeavingTests {
         #expect(try circle["bob"].run("group", ["show", "team"]).status == 66)
     }
 
+    @Test func theOnlyMemberIsAskedToo() throws {
+        try circle.must("alice", "group", ["create", "alone"])
+        let session = try TerminalSession(
+            circle.home.command(
+                "group", ["leave", "alone"], environment: circle["alice"].environment),
+            stdout: circle.home.files("records"))
+        try session.expect("Type yes to leave alone, its only member: ")
+        try session.type("no\n")
+        #expect(try session.finish().status == 1)
+        let shown = try circle.must("alice", "group", ["show", "alone"])
+        #expect(try shown.records[0]["standing"] == .string("member"))
+    }
+
     /// The name of a forgotten group is not taken for the beginning of another name.
     @Test func aForgottenGroupIsNamed() throws {
         try circle.say("alice", "hello")
