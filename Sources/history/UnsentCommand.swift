@@ -44,7 +44,8 @@ struct UnsentCommand: Program {
                     ? "all messages were sent, or wait in the outbox: sotto send --list"
                     : "all messages were sent")
                     + (others.isEmpty
-                        ? "" : "; those that were handed on or dropped: sotto history unsent --all"))
+                        ? "" : "; those that were handed on or dropped: sotto history unsent --all")
+            )
         }
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(

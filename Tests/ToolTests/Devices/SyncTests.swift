@@ -370,7 +370,8 @@ struct SyncTests {
         }
         func settle(_ id: String, _ isStored: Bool) throws -> HistoryEntry.State? {
             try store.transaction { transaction in
-                let settled = try transaction.settled(store.mark(sent: id), isStored ? .stored : .failed)
+                let settled = try transaction.settled(
+                    store.mark(sent: id), isStored ? .stored : .failed)
                 if let settled { #expect(settled.message == store.mark(sent: sent.id)) }
                 return settled?.state
             }

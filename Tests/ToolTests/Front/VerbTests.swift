@@ -92,25 +92,25 @@ import Testing
 
     /// Bytes that are no text are not sent as one, and the command that sends them works.
     @Test func sayRefusesInputThatIsNoText() throws {
-        world.home.files.write("picture.png", [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
-        let refused = try world.paste("sotto say bob < picture.png")
-        let command = "sotto say --attach picture.png bob"
+        world.home.files.write("data.bin", [0xFF, 0, 1, 2, 3, 4, 5, 6])
+        let refused = try world.paste("sotto say bob < data.bin")
+        let command = "sotto say --attach data.bin bob"
         #expect(
             refused.status == 65 && refused.stderr.contains("to send it as a file: \(command)\n"),
             "\(refused.stderr)")
-        let piped = try world.paste("cat picture.png | sotto say bob")
+        let piped = try world.paste("cat data.bin | sotto say bob")
         #expect(
             piped.status == 65 && piped.stderr.contains(": sotto say --attach - bob\n"),
             "\(piped.stderr)")
         #expect(try world.run("send", ["--list"]).status == 1)
         #expect(try received(by: "bob").isEmpty)
         try front.must(command)
-        #expect(try received(by: "bob").contains("picture.png"))
-        try front.must("cat picture.png | sotto say --attach - bob")
-        try front.must("cat picture.png | sotto say --attach photo.txt --attach - bob")
+        #expect(try received(by: "bob").contains("data.bin"))
+        try front.must("cat data.bin | sotto say --attach - bob")
+        try front.must("cat data.bin | sotto say --attach photo.txt --attach - bob")
         let text = try received(by: "bob")
         #expect(text.components(separatedBy: "8 bytes").count == 3, "\(text)")
-        #expect(try world.paste("sotto say --attach - bob hi < picture.png").status == 64)
+        #expect(try world.paste("sotto say --attach - bob hi < data.bin").status == 64)
     }
 
     /// The name of a file as the text: a terminal asks, and a script sends it with a note.

@@ -118,7 +118,7 @@ import Testing
         clock.set(61)
         let listed = try circle.must("alice", "history", ["unsent", "--text"])
         #expect(
-            listed.lines.count == 1
+            listed.lines.count == 2
                 && listed.text.contains("refused  [not sent: refused by the relay]"), "\(listed)")
         #expect(listed.stderr.contains("to send it: sotto history repeat bob --send"))
         #expect(try alice.history("unsent", "--all").count == 3)
