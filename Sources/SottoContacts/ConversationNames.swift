@@ -80,10 +80,16 @@ extension HistoryEntry {
     /// The name that the group had when the message was stored, with the beginning of its id: another group can have the name now.
     /// `nil` for another message.
     package var formerGroupName: String? {
-        guard let id = conversation.group,
-            let name = record["details"]?.object?["group"]?.object?["name"]?.string, !name.isEmpty
-        else { return nil }
+        guard let id = conversation.group, let name = groupName else { return nil }
         return "\(name) (\(id.description.prefix(8)))"
+    }
+
+    /// The name that the group had when the message was stored, or `nil`.
+    var groupName: String? {
+        guard let name = record["details"]?.object?["group"]?.object?["name"]?.string,
+            !name.isEmpty
+        else { return nil }
+        return name
     }
 
     /// The chat's name as it was when the message was stored.

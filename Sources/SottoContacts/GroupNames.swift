@@ -6,14 +6,18 @@ extension AddressBook {
     /// Returns the group that a name or an id means, as ``NameRule`` says, or `nil`. The name is the local one, or the owner's for
     /// the conversation.
     ///
-    /// Throws a failure with status 64 if several groups match, and for a part of a name that `use` does not permit.
+    /// Throws a failure with status 64 if several groups match, for a part of a name that `use` does not permit, and with status 66
+    /// for a group that is not here any more.
     package func group(named text: String, for use: NameUse) throws -> StoredGroup? {
-        try view { state in
-            if let id = GroupID(text) { return try state.group(id) }
+        try view { state -> StoredGroup? in
+            if let id = GroupID(text), let group = try state.group(id) { return group }
             let known = try state.knownGroups()
-            return try meaning(of: text, among: known, for: use)?.group.flatMap {
-                try state.group($0)
+            guard let id = try meaning(of: text, among: known, for: use)?.group else { return nil }
+            guard let group = try state.group(id) else {
+                let names = known.filter { $0.meaning == .group(id) }.map(\.shown)
+                throw Failure(NameError.former(text, names))
             }
+            return group
         } ?? nil
     }
 
@@ -35,7 +39,9 @@ extension StateTransaction {
             NameRule.Known(
                 .group(header.id), id: header.id.description, name: names[header.id] ?? "")
         }
-        return try groups + namedConversations().filter { $0.meaning.group != nil }
+        let here = try groups + namedConversations().filter { $0.meaning.group != nil }
+        let conversations = try allConversations().filter { $0.conversation.group != nil }
+        return try here + unnamed(conversations, among: here)
     }
 
     /// Returns the conversations to which the owner gave names.
@@ -72,11 +78,12 @@ extension StateTransaction {
         return try conversations.filter { others.contains($0.conversation) }.map {
             summary throws(StateError) in
             let conversation = summary.conversation
-            var name = conversation == .unknown ? ConversationNames.unknownSender : ""
-            if conversation.group != nil, !summary.isClaimed {
-                name = try historyEntry(number: summary.last)?.formerGroupName ?? ""
-            }
-            return NameRule.Known(conversation, id: conversation.id, name: name)
+            let name = conversation == .unknown ? ConversationNames.unknownSender : ""
+            guard conversation.group != nil, !summary.isClaimed,
+                let last = try historyEntry(number: summary.last), let shown = last.formerGroupName
+            else { return NameRule.Known(conversation, id: conversation.id, name: name) }
+            return NameRule.Known(
+                conversation, id: conversation.id, name: shown, former: last.groupName ?? "")
         }
     }
 }
@@ -116,6 +123,16 @@ extension Failure {
                 .usage,
                 "\(text) is only the beginning of a name; did you mean \(names.count == 1 ? "" : "one of ")\(list(names))?",
                 hint: "write the whole name: nothing is sent or changed for a part of it")
+        case .idNotWhole(let text, let ids):
+            self.init(
+                .usage, "\(text) is only the beginning of \(ids.count == 1 ? "an id" : "ids")",
+                hint:
+                    "to send or change something, write at least \(NameRule.idLength) characters of it: \(list(ids))"
+            )
+        case .former(let text, let names):
+            self.init(
+                .noInput, "\(text) is a group that is not here; its messages are in the history",
+                hint: names.first.map { "to read them: sotto history \(shellWord($0))" })
         case .several(let text, let ids):
             self.init(
                 .usage, "\(text) is the name of several: \(list(ids))",

@@ -133,6 +133,13 @@ public final class Output {
         return isFile || fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
+    /// Whether the output is a device that is no terminal, such as `/dev/null`.
+    public var isDevice: Bool {
+        var status = stat()
+        return !isTerminal && fstat(descriptor, &status) == 0
+            && status.st_mode & S_IFMT == S_IFCHR
+    }
+
     var descriptor: Int32 {
         switch destination {
         case .descriptor(let descriptor): descriptor

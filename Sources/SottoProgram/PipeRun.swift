@@ -2,7 +2,8 @@ import Glibc
 public import SottoBytes
 
 /// Tools that run at the same time, each with the output of the one before it as its input, as a shell runs a pipe with
-/// `set -o pipefail`.
+/// `set -o pipefail`. A tool starts with its first input, or without input after the one before it succeeded: after a failure,
+/// such as a question that was answered with no, the rest of the pipe does nothing.
 public struct PipeRun {
     /// A tool and its arguments.
     public struct Stage: Sendable, Equatable {
@@ -19,7 +20,7 @@ public struct PipeRun {
 
     /// The ends of all stages.
     public struct Result {
-        /// The exit status of each stage, or 128 and the number of the signal.
+        /// The exit status of each stage, or 128 and the number of the signal; 0 for one that did not start.
         public let statuses: [Int32]
         /// The output of the last stage, if it was not shown.
         public let output: [UInt8]
@@ -51,57 +52,71 @@ public struct PipeRun {
 
     /// Runs all stages to their ends. Throws a failure with status 78 if one is not installed.
     public func run() throws(Failure) -> Result {
-        var channels: [PipeTransfer.Channel] = []
+        var transfer = PipeTransfer()
         var children: [pid_t] = []
+        var ended: [pid_t: Int32] = [:]
+        func status(of child: pid_t) -> Int32 {
+            if let known = ended[child] { return known }
+            let status = ProgramEnd(of: child).status
+            ended[child] = status
+            return status
+        }
         var source: PipeEnds?
         var (isEmpty, beginning) = (stages.count > 1, LineBeginning())
-        if let input {
-            let stdin = try PipeEnds()
-            channels.append(.init(input, to: stdin))
-            source = stdin
-        }
         do throws(Failure) {
+            if let input {
+                let stdin = try PipeEnds()
+                transfer.add(.init(input, to: stdin))
+                source = stdin
+            }
             for (place, stage) in stages.enumerated() {
                 let isLast = place == stages.count - 1
                 let output = isLast && showsOutput ? nil : try PipeEnds()
                 let messages = stage.tool == relayed ? try PipeEnds() : nil
-                children.append(try start(stage, from: source, to: output, messages))
+                let child = try start(stage, from: source, to: output, messages)
+                children.append(child)
                 source?.closeReading()
                 output?.closeWriting()
                 messages?.closeWriting()
                 if let messages {
-                    channels.append(
+                    transfer.add(
                         .init(from: messages) { bytes in
                             _ = bytes.withUnsafeBytes {
                                 try? Output.writeAll($0, to: 2, name: "standard error")
                             }
                         })
                 }
-                source = output
-                let (isObserved, isForLast) = (
-                    place == 0 && observe != nil, place == stages.count - 2
-                )
-                guard let output, isObserved || isForLast else { continue }
+                guard !isLast, let output else {
+                    if let output { transfer.add(.init(from: output)) }
+                    break
+                }
                 let next = try PipeEnds()
-                channels.append(
+                var hasOutput = false
+                let isObserved = place == 0
+                let isForLast = place == stages.count - 2
+                transfer.add(
                     .init(from: output, to: next) { [observe] bytes in
+                        hasOutput = true
                         if isObserved { observe?(bytes) }
                         if isForLast, isEmpty { isEmpty = beginning.isOfErrors(bytes) }
                     })
                 source = next
+                transfer.run { hasOutput }
+                guard hasOutput || status(of: child) == 0 else { break }
             }
         } catch {
             // The stages that run find their pipes closed.
-            (source, channels) = (nil, [])
-            for child in children { _ = ProgramEnd(of: child) }
+            (source, transfer) = (nil, PipeTransfer())
+            for child in children { _ = status(of: child) }
             throw error
         }
-        if let source { channels.append(.init(from: source)) }
-        var transfer = PipeTransfer(channels)
         transfer.run()
+        let isWhole = children.count == stages.count
+        let statuses = children.map { status(of: $0) }
         return Result(
-            statuses: children.map { ProgramEnd(of: $0).status },
-            output: showsOutput ? [] : transfer.channels.last?.received ?? [], isEmpty: isEmpty)
+            statuses: statuses + stages.dropFirst(children.count).map { _ in 0 },
+            output: showsOutput || !isWhole ? [] : transfer.channels.last?.received ?? [],
+            isEmpty: isEmpty)
     }
 
     private func start(

@@ -80,13 +80,16 @@ struct PipeTransfer {
 
     private(set) var channels: [Channel]
 
-    init(_ channels: [Channel]) { self.channels = channels }
+    init(_ channels: [Channel] = []) { self.channels = channels }
 
-    /// Returns when all is written, and all sources are at their ends.
-    mutating func run() {
+    /// Adds a way.
+    mutating func add(_ channel: Channel) { channels.append(channel) }
+
+    /// Returns when all is written, and all sources are at their ends, or when `isReached` is true after some bytes moved.
+    mutating func run(until isReached: () -> Bool = { false }) {
         var block = [UInt8](repeating: 0, count: 64 << 10)
         defer { wipe(&block) }
-        while true {
+        while !isReached() {
             for index in channels.indices { channels[index].write() }
             // poll(2) ignores closed descriptors, which are -1.
             var polled = channels.map(\.awaited)

@@ -19,7 +19,7 @@ extension Output {
             return
         }
         Terminal.say("\(tool): warning: other users can read the output, which contains a secret")
-        if let path = Self.path(of: descriptor) {
+        if let path = RegularFile.path(of: descriptor) {
             Terminal.say("\(tool): hint: chmod 600 \(shellWord(path))")
         }
     }
@@ -35,13 +35,5 @@ extension Output {
             if status.st_uid == owner.user { return }
             throw Failure(errno: errno, "keep the owner of", "the file")
         }
-    }
-
-    private static func path(of descriptor: Int32) -> String? {
-        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = buffer.withUnsafeMutableBytes {
-            readlink("/proc/self/fd/\(descriptor)", $0.baseAddress!, $0.count)
-        }
-        return count > 0 ? String(validating: buffer[..<count], as: UTF8.self) : nil
     }
 }

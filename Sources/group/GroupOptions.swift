@@ -214,6 +214,21 @@ struct OpenGroups {
     func members(
         _ names: [String], of group: StoredGroup, orInvited: Bool = false
     ) throws -> [KeyID] {
+        let found = try lookUp(names, in: group, orInvited: orInvited)
+        return try zip(names, found).map { name, id in
+            guard let id else {
+                throw Failure(
+                    .noInput, "\(name) is not a member",
+                    hint: "list the members: sotto group participants \(try argument(of: group))")
+            }
+            return id
+        }
+    }
+
+    /// Returns the ids like ``members(_:of:orInvited:)``, or `nil` for another person.
+    func lookUp(
+        _ names: [String], in group: StoredGroup, orInvited: Bool
+    ) throws -> [KeyID?] {
         guard !names.isEmpty else { return [] }
         let contacts = try store.contacts()
         let ids = Array(group.state.ranks.keys) + (orInvited ? group.invited.map(\.id) : [])
@@ -233,12 +248,7 @@ struct OpenGroups {
                 try book.meaning(of: name, among: known, for: .acting)?.peer
                 ?? KeyID(RecipientArgument.pasted(name))
                 ?? book.meaning(of: name, among: nicknamed, for: .acting)?.peer
-            guard let id = found, ids.contains(id) else {
-                throw Failure(
-                    .noInput, "\(name) is not a member",
-                    hint: "list the members: sotto group participants \(try argument(of: group))")
-            }
-            return id
+            return found.flatMap { ids.contains($0) ? $0 : nil }
         }
     }
 

@@ -12,9 +12,11 @@ struct Invited {
 
     init(id: KeyID, card: Card) { (self.id, self.card) = (id, card) }
 
-    /// Finds a person with a card: a contact, or a person whose card a group has.
+    /// Finds a person with a card: a contact, or a person whose card a group has. A member or an invited person can be named as in
+    /// the other commands of the group.
     init(_ who: String, _ groups: OpenGroups, in group: StoredGroup? = nil) throws {
-        let person = try groups.book.find(who, for: .acting)
+        let member = try group.flatMap { try groups.lookUp([who], in: $0, orInvited: true)[0] }
+        let person = try groups.book.find(member?.description ?? who, for: .acting)
         guard !person.isOwn else { throw Failure(.usage, "you are a member already") }
         try groups.book.check(person, nil)
         let known = try group.flatMap { group in

@@ -194,10 +194,13 @@ struct LeaveCommand: Program {
         let name = try groups.localName(of: found)
         let argument = try groups.argument(of: found)
         let others = found.members.count - 1
-        if found.standing == .member, !found.isDoubtful, others > 0 {
-            try checkOwners(found, name, argument)
-            try group.options.records.check()
-            try question.ask(to: "leave \(name), with \(counted(others, "other member"))")
+        if found.standing == .member, !found.isDoubtful {
+            if others > 0 {
+                try checkOwners(found, name, argument)
+                try group.options.records.check()
+            }
+            let with = others > 0 ? "with \(counted(others, "other member"))" : "its only member"
+            try question.ask(to: "leave \(name), \(with)")
         }
         try groups.change(found) { group, transaction in
             // Another owner can have left or stepped down during the question.

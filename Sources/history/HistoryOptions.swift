@@ -60,10 +60,10 @@ struct OpenHistory {
         try store.departures(of: entries, in: outbox)
     }
 
-    /// Returns the own messages and events that reached no outbox, or that members of a group lack, the oldest first; with
-    /// `handedOn` also those whose envelopes were handed on.
-    func unsent(in conversation: Conversation?, handedOn: Bool) throws -> [HistoryEntry] {
-        try store.unsent(in: conversation, handedOn: handedOn, outbox: outbox)
+    /// Returns the own messages and events that reached no outbox, that the relay refused, or that members of a group lack, the oldest
+    /// first; with `all` also those whose envelopes were handed on or ended in the outbox.
+    func unsent(in conversation: Conversation?, all: Bool) throws -> [HistoryEntry] {
+        try store.unsent(in: conversation, all: all, outbox: outbox)
     }
 
     /// Whether envelopes wait in the outbox.

@@ -108,9 +108,11 @@ final class People {
 
 extension MessageView {
     /// The marks that follow a message for people. `reactions` have the names of their authors, `forwarded` are the words for the
-    /// origin of a forwarded message, and `answering` is ``People/answering(_:)``.
+    /// origin of a forwarded message, and `answering` is ``People/answering(_:)``. `isRepeated` tells that a message which no relay
+    /// got is on its way again.
     func marks(
-        _ reactions: [(emoji: String, name: String)], forwarded: String?, answering: Int?
+        _ reactions: [(emoji: String, name: String)], forwarded: String?, answering: Int?,
+        isRepeated: Bool = false
     ) -> [String] {
         var marks: [String] = []
         if entry.isImported { marks.append("imported") }
@@ -133,11 +135,9 @@ extension MessageView {
         switch entry.state {
         case .delivered where entry.readerCount == nil: marks.append("delivered")
         case .read where entry.readerCount == nil: marks.append("read")
-        case .failed: marks.append("not sent")
         case .handedOn: marks.append("handed on")
-        case .sentElsewhere, .waiting, .new, .stored, .delivered, .read, .claimed, .deleted,
-            .expired, .damaged:
-            break
+        case let state:
+            if !isRepeated, let reason = state.failureWords { marks.append("not sent: \(reason)") }
         }
         return marks
     }
@@ -156,4 +156,18 @@ extension MessageView {
 
     /// The line for a message without content.
     var placeholder: String { "message \(entry.state.goneName ?? "deleted")" }
+}
+
+extension HistoryEntry.State {
+    /// The words for the reason why no relay gets a sent message, or `nil`.
+    var failureWords: String? {
+        switch self {
+        case .dropped: "dropped from the outbox"
+        case .lapsed: "its time to live ended in the outbox"
+        case .failed: "refused by the relay"
+        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .claimed,
+            .deleted, .damaged, .expired:
+            nil
+        }
+    }
 }

@@ -13,7 +13,8 @@ struct ReadCommand: Program {
         usage: "sotto history read [--upto N] [-q] WHO ... | ID ...",
         discussion: """
             ID marks the messages of its conversation up to that one. A mark never goes back, and each message gets \
-            one receipt. The receipts are message records for encrypt: sotto history read bob | encrypt | send
+            one receipt. The receipts are message records for encrypt: sotto history read bob | encrypt | send. \
+            In a file they are not sent; a note names the command that sends them.
             """)
 
     @Option("--upto", value: "number", help: "Mark only messages up to this number.")
@@ -47,8 +48,22 @@ struct ReadCommand: Program {
         for entry in entries { try receipts.add(entry) }
         for message in receipts.messages { try output.writeRecord(message.record) }
         try output.finish()
-        if !options.quiet {
-            Terminal.say("history: \(counted(entries.count, "message")) marked as read")
+        guard !options.quiet else { return }
+        Terminal.say("history: \(counted(entries.count, "message")) marked as read")
+        if !receipts.messages.isEmpty { noteUnsent(output) }
+    }
+
+    /// Says that receipts went into a file, or nowhere. Each message gets one receipt, so a later call prints none for it.
+    private func noteUnsent(_ output: Output) {
+        if output.isRegularFile {
+            let file = RegularFile.path(of: 1).map { shellWord($0) } ?? "FILE"
+            Terminal.note(
+                "the receipts in the file are not sent; to send them: sotto encrypt \(file) --send")
+        } else if output.isDevice {
+            let names = who.map { shellWord($0) }.joined(separator: " ")
+            Terminal.note(
+                "the receipts are lost, and the senders are not told; next time: sotto history read \(names) --send"
+            )
         }
     }
 

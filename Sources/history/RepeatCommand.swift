@@ -169,7 +169,7 @@ struct RepeatCommand: Program {
             return try [entry] + edits(of: entry, history)
         }
         let conversation = try history.conversation(text, for: .acting)
-        let unsent = try history.unsent(in: conversation, handedOn: false)
+        let unsent = try history.unsent(in: conversation, all: false)
         if let group = conversation.group {
             guard owed.groups.insert(group).inserted else { return [] }
             return try Self.moveOwed(unsent, of: group, to: &owed, history)

@@ -265,7 +265,8 @@ final class MessageShowing {
             record["invited"] = .array(people.map { .string($0.description) })
         case .queued, .unsent, .handedOn: break
         }
-        if let status = departure.status { record["status"] = .string(status) }
+        guard let status = departure.status else { return }
+        (record["status"], record["failure"]) = (.string(status), nil)
     }
 
     /// Returns the mark for the way of a message that follows it for people, or `nil`.
@@ -327,9 +328,10 @@ extension HistoryEntry {
     /// Adds what is known of the message.
     fileprivate func addStatus(to record: inout JSONObject) {
         record["status"] = status.map { .string($0) }
+        record["failure"] = direction == .sent ? state.failureReason.map { .string($0) } : nil
         switch state {
-        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .failed,
-            .claimed:
+        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .dropped,
+            .lapsed, .failed, .claimed:
             break
         case .deleted: record["deleted"] = .bool(true)
         case .expired:

@@ -62,7 +62,7 @@ struct TextLayout {
         let space = "\n" + String(repeating: " ", count: width)
         let place = group.map { ["[in \(Self.oneLine($0))]"] } ?? []
         let marks =
-            place + Self.marks(view, reactions, forwarded, answering)
+            place + Self.marks(view, reactions, forwarded, answering, isRepeated: departure != nil)
             + (departure.map { ["[\(Self.oneLine($0))]"] } ?? [])
         func columns() -> Int {
             marks.reduce(width + Table.width(lines.last ?? "")) { $0 + 2 + Table.width($1) }
@@ -155,12 +155,12 @@ struct TextLayout {
     /// Returns the marks after the text.
     private static func marks(
         _ view: MessageView, _ reactions: [(emoji: String, name: String)], _ forwarded: String?,
-        _ answering: Int?
+        _ answering: Int?, isRepeated: Bool
     ) -> [String] {
         let cut = reactions.map { ($0.emoji, Table.cut($0.name, to: maximalNameWidth)) }
-        return view.marks(cut, forwarded: forwarded, answering: answering).map {
-            "[\(oneLine($0))]"
-        }
+        return view.marks(
+            cut, forwarded: forwarded, answering: answering, isRepeated: isRepeated
+        ).map { "[\(oneLine($0))]" }
     }
 
     /// Returns a name on one line, without characters that a terminal interprets.

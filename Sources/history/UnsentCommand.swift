@@ -12,7 +12,7 @@ struct UnsentCommand: Program {
         usage: "sotto history unsent [--all] [--text | --json] [-q] [WHO]",
         discussion: """
             A message is not sent if none of its envelopes reached the outbox of this home, for example because the pipe \
-            to send was forgotten. A message to a group is also printed while members lack it who may read it: the relay of a \
+            to send was forgotten, or if the relay refused it. A message to a group is also printed while members lack it who may read it: the relay of a \
             member is not listed, a key is not trusted, or a restored group is not confirmed. The records are as they were \
             stored, with edits and reactions by themselves. A message that was encrypted less than a minute ago can still be on its way. \
             To send them: sotto history repeat WHO --send
@@ -20,7 +20,9 @@ struct UnsentCommand: Program {
 
     @Flag(
         "--all",
-        help: "Also those whose envelopes were written to a file or encrypted with --elsewhere.")
+        help:
+            "Also those whose envelopes were written to a file, encrypted with --elsewhere, dropped from the outbox, or ended there."
+    )
     var all = false
 
     @OptionGroup var form: OutputForm
@@ -33,13 +35,17 @@ struct UnsentCommand: Program {
     func execute() throws {
         let history = try options.open()
         let conversation = try who.map { try history.conversation($0, for: .reading) }
-        let entries = try history.unsent(in: conversation, handedOn: all)
+        let entries = try history.unsent(in: conversation, all: all)
         if !options.quiet { try history.noteUntoldGroups(conversation) }
         guard !entries.isEmpty else {
+            let others = try all ? [] : history.unsent(in: conversation, all: true)
             throw history.nothing(
-                try history.hasQueuedMail()
+                (try history.hasQueuedMail()
                     ? "all messages were sent, or wait in the outbox: sotto send --list"
                     : "all messages were sent")
+                    + (others.isEmpty
+                        ? "" : "; those that were handed on or dropped: sotto history unsent --all")
+            )
         }
         let output = try Output(path: "-", content: .text)
         let showing = MessageShowing(
@@ -50,7 +56,11 @@ struct UnsentCommand: Program {
             try showing.print(raw: entries)
         }
         try output.finish()
-        guard !options.quiet, !all, form.isText else { return }
+        guard !options.quiet, form.isText else { return }
+        guard !all else {
+            return Terminal.say(
+                "history: to send one again, by its number: sotto history repeat NUMBER --send")
+        }
         for conversation in history.conversations(of: entries) {
             let some = entries.filter { $0.conversation == conversation }
             guard let note = try history.wayOn(for: some, in: conversation) else { continue }

@@ -143,8 +143,8 @@ struct WaitCommand: Program {
         guard let present = try history.store.historyEntry(number: message.number) else {
             return nil
         }
-        guard present.state != .failed else {
-            throw Failure(.unavailable, "the relay did not accept the message")
+        if let reason = present.state.failureWords {
+            throw Failure(.unavailable, "the message was not sent: \(reason)")
         }
         guard let wanted = status.state else {
             return try answer(to: message, after: &last, history)

@@ -87,8 +87,8 @@ struct RevokeCommand: Program {
         abstract: "End invitation codes that were not used.",
         usage: "sotto relay revoke --store FILE [-q] TAG ...",
         discussion: """
-            TAG is from relay invitations, 32 hexadecimal digits. The relay may be running. A code that was used is not \
-            ended: end the membership with relay admit --remove.
+            TAG is from relay invitations, 32 hexadecimal digits. The relay may be running. A code that was used cannot be \
+            ended: the command names its user, whose membership relay admit --remove ends.
             """)
 
     @OptionGroup var store: MemberStore
@@ -117,10 +117,22 @@ struct RevokeCommand: Program {
                 if !quiet { Terminal.say("relay: ended \(hex(tag))") }
             } else {
                 missing = true
-                Terminal.say("relay: note: no open code has the tag \(hex(tag))")
+                Terminal.say("relay: note: \(try reason(against: tag, in: location))")
             }
         }
         if missing { throw Failure(.no, "") }
+    }
+
+    /// Returns why no open code has a tag.
+    private func reason(against tag: [UInt8], in location: StoreLocation) throws -> String {
+        let known = try Membership.invitations(in: location).first { $0.tag == tag }
+        guard let user = known?.owner else { return "no code has the tag \(hex(tag))" }
+        let fact = "\(hex(tag)) was used by \(user)"
+        guard try Membership.members(in: location).contains(where: { $0.id == user }) else {
+            return fact + ", who is no member any more"
+        }
+        return
+            "\(fact); to end the membership: sotto relay admit --store \(shellWord(store.path)) --remove \(user)"
     }
 }
 

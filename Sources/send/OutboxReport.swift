@@ -30,6 +30,22 @@ struct OutboxReport {
             try output.writeText(table.text)
         }
         try output.finish()
+        if isText { Self.noteWays(items) }
+    }
+
+    /// Names the commands that send what waits, or give it up.
+    private static func noteWays(_ items: [Outbox.Waiting]) {
+        let unassigned = items.count { $0.relay.isEmpty }
+        if unassigned < items.count {
+            Terminal.note(
+                "these wait until their relays can be reached; to try again: sotto send < /dev/null; to give one up: sotto send --drop ID"
+            )
+        }
+        if unassigned > 0 {
+            Terminal.note(
+                "\(unassigned) without a relay; to send what has none: sotto send --relay tcp://host:port < /dev/null"
+            )
+        }
     }
 
     /// Drops the items with one of `ids`, or for a relay in place of an id, and prints the result of each. Throws a failure with

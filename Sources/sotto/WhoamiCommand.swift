@@ -10,8 +10,9 @@ struct WhoamiCommand: Program {
             "Show your name, id, fingerprint and relay, and whether your card is published.",
         usage: "sotto whoami",
         discussion: """
-            Runs keygen unlock --status, keygen public, device list, fingerprint, keygen prekeys --count, history --expiring, and \
-            with a relay recv --card. For a program, run these tools.
+            Runs keygen unlock --status, keygen public, device list, fingerprint, keygen prekeys --count, history --expiring, \
+            history unsent, send --list, and with a relay recv --card, and recv --turn to see whether the relay lets you log \
+            in. For a program, run these tools.
             """)
 
     @OptionGroup var options: SharedIdentityOptions
@@ -46,13 +47,45 @@ struct WhoamiCommand: Program {
         let place =
             try relay == nil ? .unknown : place(of: id, at: record["relay"]?.string, identity)
         if relay != nil { table.add(["card", words(for: place)]) }
+        let refusesLogin = place.isAnswered && isRefused(at: record["relay"]?.string, identity)
+        if refusesLogin {
+            table.add([
+                "login",
+                "refused: the relay serves only members, and you are not one, or no longer; with a new code from its operator: sotto recv\(option) --invitation @FILE:code",
+            ])
+        }
         table.add(["prekeys", words(forPreKeys: Self.line(prekeys), place)])
         let expiring = try identity.run(.history, ["--expiring", "--json", "-q"]).run().output
         let numbers = records(in: expiring).compactMap { $0["number"]?.integer }
         if let text = warning(ofFiles: numbers, option: option) { table.add(["files", text]) }
+        for row in try rowsOfUnsent(identity) { table.add(row) }
         let output = try Output(path: "-", content: .text)
         try output.writeText(table.text)
         try output.finish()
+    }
+
+    /// Returns the rows about what waits in the outbox of the home and about the own messages that were not sent, if there are any.
+    private func rowsOfUnsent(_ identity: SharedIdentity) throws -> [[String]] {
+        var list = ToolRun("send", ["--list", "--json"])
+        list.collectsMessages = true
+        let waiting = records(in: try list.run().output).count
+        var history = identity.run(.history, ["unsent", "--json", "-q"])
+        history.collectsMessages = true
+        let unsent = records(in: try history.run().output).count
+        var rows: [[String]] = []
+        if waiting > 0 {
+            rows.append([
+                "outbox",
+                "\(waiting) \(waiting == 1 ? "waits" : "wait"); to send: sotto send < /dev/null",
+            ])
+        }
+        if unsent > 0 {
+            rows.append([
+                "not sent",
+                "\(counted(unsent, "message")); to see what sends them: sotto history unsent\(options.option)",
+            ])
+        }
+        return rows
     }
 
     private static func line(_ output: [UInt8]) -> String {
@@ -83,6 +116,25 @@ struct WhoamiCommand: Program {
         case unknown
         /// The directory has a revocation in its place.
         case revoked
+
+        /// Whether the relay answered, and can have a mailbox for the identity.
+        var isAnswered: Bool {
+            switch self {
+            case .published, .missing: true
+            case .unknown, .revoked: false
+            }
+        }
+    }
+
+    /// Returns whether a relay, or the one in the environment, refuses a login. It is a login that receives nothing, beside any
+    /// other one.
+    private func isRefused(at relay: String?, _ identity: SharedIdentity) -> Bool {
+        var recv = identity.run(.recv, ["-q", "--turn"] + (relay.map { ["--relay", $0] } ?? []))
+        recv.collectsMessages = true
+        guard let answer = try? recv.run(), answer.status == ExitStatus.permission.rawValue else {
+            return false
+        }
+        return String(decoding: answer.messages, as: UTF8.self).contains("serves only members")
     }
 
     /// Asks a relay, or the one in the environment, for the own card. A revocation is kept, so that other programs know it too.

@@ -67,8 +67,24 @@ import Testing
         // A used code is not ended, and its member stays.
         let used = try #require(invitations(world, "open").first?["tag"]?.string)
         try world.expect("bob", "recv -q \(url) --invitation @FILE:code")
-        #expect(world.shell("alice", "relay revoke --store \(world.storePath) \(used)").status == 1)
+        let revoke = "relay revoke --store \(world.storePath) \(used)"
+        #expect(world.shell("alice", revoke).status == 1)
+        let bob = world.bob.id.description
+        #expect(
+            world.errors.contains(
+                "\(used) was used by \(bob); to end the membership: sotto relay admit --store "),
+            "\(world.errors)")
         #expect(world.shell("bob", "recv \(url)").status == 1)
+        // Only a login tells that the membership ended.
+        let whoami = "SOTTO_RELAY=\(scheme)://\(world.relay.address) sotto whoami -i bob.key"
+        #expect(try !world.expect("bob", whoami).contains { $0.hasPrefix("login") })
+        try world.expect("alice", "relay admit -q --remove --store \(world.storePath) \(bob)")
+        let shown = try world.expect("bob", whoami).first { $0.hasPrefix("login") } ?? ""
+        #expect(
+            shown.contains("refused: the relay serves only members")
+                && shown.contains("sotto recv -i bob.key --invitation @FILE:code"), "\(shown)")
+        #expect(world.shell("alice", revoke).status == 1)
+        #expect(world.errors.contains("\(bob), who is no member any more"), "\(world.errors)")
         world.stop()
     }
 

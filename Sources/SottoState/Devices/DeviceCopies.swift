@@ -30,9 +30,9 @@ extension StateTransaction {
     /// Takes the outcome of an envelope. Returns the state of its message and the keyed hash of the message's id; `nil` while no relay
     /// has it and other envelopes wait, and for items of own devices. Without copies the envelope is the message.
     func settled(
-        _ envelope: Int64, isStored: Bool
+        _ envelope: Int64, _ state: HistoryEntry.State
     ) throws(StateError) -> (state: HistoryEntry.State, message: Int64)? {
-        let state: HistoryEntry.State = isStored ? .stored : .failed
+        let isStored = state == .stored
         if try takeOutcome(ofSync: envelope, isStored: isStored) { return nil }
         guard let message = try message(ofDeviceCopy: envelope) else { return (state, envelope) }
         try connection.run(
@@ -44,7 +44,7 @@ extension StateTransaction {
             """, message
         ) { (open: $0.integer(0), stored: $0.integer(1)) }
         guard let counts, counts.stored > 0 || counts.open == 0 else { return nil }
-        return (counts.stored > 0 ? .stored : .failed, message)
+        return (counts.stored > 0 ? .stored : state, message)
     }
 
     /// Returns the keyed hash of the id of the own message of which an envelope with a keyed hash had a copy, or `nil`.

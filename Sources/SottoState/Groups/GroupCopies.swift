@@ -37,10 +37,12 @@ struct FoundCopies {
         let mark: Int64
         /// Its state before.
         let state: HistoryEntry.State
+        /// The message. A repeat stands for the messages in it.
+        let entry: HistoryEntry
         /// The number of all its copies.
         let count: Int
-        /// Whether a relay has stored a copy, by the first 8 bytes of the copy's id.
-        var outcomes: [Int64: Bool] = [:]
+        /// The outcomes of copies, by the first 8 bytes of the copy's id.
+        var outcomes: [Int64: HistoryEntry.State] = [:]
     }
 
     var messages: [OfMessage] = []
@@ -122,13 +124,13 @@ extension StateTransaction {
             else { continue }
             if people[group] == nil { people[group] = try self.people(of: group) }
             var copies = FoundCopies.OfMessage(
-                mark: row.mark, state: entry.state, count: count)
+                mark: row.mark, state: entry.state, entry: entry, count: count)
             let message = Envelope.idBytes(id)
             for person in people[group] ?? [] {
                 let copy = store.copyBytes(of: message, for: person)
                 guard let outcome = left.removeValue(forKey: copy) else { continue }
-                let isTaken = IdentityStore.state(of: outcome.outcome) == .stored
-                copies.outcomes[FoundCopies.mark(of: copy)] = isTaken
+                copies.outcomes[FoundCopies.mark(of: copy)] = IdentityStore.state(
+                    of: outcome.outcome)
                 found.ids.append(outcome.id)
             }
             made += people[group]?.count ?? 0
@@ -141,7 +143,7 @@ extension StateTransaction {
     }
 
     /// Records the outcomes of copies. A message has the state `stored` when all its copies have an outcome and a relay has
-    /// stored one, and `failed` when no relay has.
+    /// stored one, and a failed state when no relay has. The members whose copies the relay refused then lack the message.
     func record(_ found: FoundCopies) throws(StateError) {
         guard found.isNews else { return }
         let day = Timestamp.now().seconds / 86_400
@@ -161,38 +163,65 @@ extension StateTransaction {
     private func record(_ message: FoundCopies.OfMessage, _ day: Int64) throws(StateError) {
         guard message.state.hasNoOutcome else {
             // A copy was sent again after all had failed. Other outcomes came twice, or after the receipts.
-            if message.outcomes.values.contains(true) {
+            if message.outcomes.values.contains(.stored) {
                 try connection.run(
-                    "UPDATE message SET state = ? WHERE mark = ? AND state = ?",
-                    HistoryEntry.State.stored.rawValue, message.mark,
-                    HistoryEntry.State.failed.rawValue)
+                    """
+                    UPDATE message SET state = ? WHERE mark = ?
+                        AND state IN (\(HistoryEntry.State.failedValues))
+                    """, HistoryEntry.State.stored.rawValue, message.mark)
             }
             try connection.run("DELETE FROM copy WHERE message = ?", message.mark)
             return
         }
         let earlier = try connection.rows(
             "SELECT copy, stored FROM copy WHERE message = ?", message.mark
-        ) { (copy: $0.integer(0), isStored: $0.integer(1) == 1) }
+        ) { (copy: $0.integer(0), state: Self.copyState(of: $0.integer(1))) }
         var outcomes = message.outcomes
-        for (copy, isStored) in earlier {
-            outcomes[copy] = isStored || outcomes[copy] == true
+        for (copy, state) in earlier where state == .stored || outcomes[copy] == nil {
+            outcomes[copy] = state
         }
-        let isStored = outcomes.values.contains(true)
+        let isStored = outcomes.values.contains(.stored)
         if outcomes.count >= message.count {
-            let state: HistoryEntry.State = isStored ? .stored : .failed
+            let states: [HistoryEntry.State] = [.stored, .failed, .lapsed, .dropped]
+            let state = states.first { outcomes.values.contains($0) } ?? .failed
             try connection.run(
                 "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?)", state.rawValue,
                 message.mark, HistoryEntry.State.new.rawValue,
                 HistoryEntry.State.handedOn.rawValue)
-            if isStored { try storeRepeated(by: message.mark) }
+            if isStored {
+                try storeRepeated(by: message.mark)
+                try oweRefused(message.entry, outcomes)
+            }
             try connection.run("DELETE FROM copy WHERE message = ?", message.mark)
             return
         }
         for copy in message.outcomes.keys {
             try connection.run(
                 "INSERT OR REPLACE INTO copy (message, copy, stored, day) VALUES (?, ?, ?, ?)",
-                message.mark, copy, outcomes[copy] == true ? 1 : 0, day)
+                message.mark, copy, Self.copyStates.firstIndex(of: outcomes[copy] ?? .failed) ?? 0,
+                day)
         }
+    }
+
+    /// The states of a copy with an outcome, by their values in the table `copy`.
+    private static let copyStates: [HistoryEntry.State] = [.failed, .stored, .dropped, .lapsed]
+
+    private static func copyState(of value: Int64) -> HistoryEntry.State {
+        copyStates.indices.contains(Int(value)) ? copyStates[Int(value)] : .failed
+    }
+
+    /// Notes the members whose copies of a message the relay refused: they lack it.
+    private func oweRefused(
+        _ entry: HistoryEntry, _ outcomes: [Int64: HistoryEntry.State]
+    ) throws(StateError) {
+        guard outcomes.values.contains(.failed), let group = entry.conversation.group,
+            let id = entry.id, let group = try readableGroup(group)
+        else { return }
+        let message = Envelope.idBytes(id)
+        let lacking = try people(of: group.id).filter { person in
+            outcomes[FoundCopies.mark(of: store.copyBytes(of: message, for: person))] == .failed
+        }
+        try noteOwed(entry.isRepeat ? entry.body?.targetIDs ?? [] : [id], to: lacking, in: group)
     }
 
     /// Returns the own messages and events of groups that can have outcomes: first those that are not stored, and the newest

@@ -125,9 +125,11 @@ extension StateTransaction {
         guard receipts.count == count,
             let least = receipts.map(\.status.rawValue).min()
         else { return }
-        // A message that all relays refused can have reached its readers another way.
+        // A message that no relay got can have reached its readers another way.
         try connection.run(
-            "UPDATE message SET state = ?1 WHERE number = ?2 AND (state < ?1 OR state = ?3)",
-            least, message.number, HistoryEntry.State.failed.rawValue)
+            """
+            UPDATE message SET state = ?1 WHERE number = ?2
+                AND (state < ?1 OR state IN (\(HistoryEntry.State.failedValues)))
+            """, least, message.number)
     }
 }

@@ -133,16 +133,22 @@ extension StateTransaction {
         }
     }
 
-    /// Notes members who may read a message of the owner and got no copy. They get it, with the chain if they lack that, as soon as
-    /// they are reached.
+    /// Notes members who may read a message of the owner and got no copy.
     package func noteOwed(
         _ message: Message, to members: [KeyID], in group: StoredGroup
     ) throws(StateError) {
-        guard !members.isEmpty else { return }
         let repeated = message.body["ids"]?.array?.compactMap(\.string)
         // Of a repeat, its messages are owed.
         let isRepeat = message.body["type"]?.string == RepeatedMessages.type
-        let ids = isRepeat ? repeated ?? [] : [message.id]
+        try noteOwed(isRepeat ? repeated ?? [] : [message.id], to: members, in: group)
+    }
+
+    /// Notes members who may read messages of the owner, with these ids, and got no copies. They get them, with the chain if they lack
+    /// that, as soon as they are reached.
+    func noteOwed(
+        _ ids: [String], to members: [KeyID], in group: StoredGroup
+    ) throws(StateError) {
+        guard !members.isEmpty else { return }
         try noteWaiting(members, in: group)
         let serial = try chainSerial(of: group)
         for member in members {

@@ -88,7 +88,7 @@ extension HistoryEntry {
         switch state {
         case .new: direction == .received
         case .sentElsewhere, .handedOn, .stored, .delivered, .read: true
-        case .waiting, .failed, .claimed, .deleted, .damaged, .expired: false
+        case .waiting, .dropped, .lapsed, .failed, .claimed, .deleted, .damaged, .expired: false
         }
     }
 }

@@ -39,6 +39,10 @@ public struct HistoryEntry: Sendable, Hashable {
         case delivered = 3
         /// The recipient has read the sent message; or a received message that counts as read, because it was read on another device.
         case read = 4
+        /// The sent message was dropped from the outbox.
+        case dropped = 6
+        /// The time to live of the sent message ended in the outbox.
+        case lapsed = 7
         /// The relay refused the sent message.
         case failed = 8
         /// A message whose author an import only claims. It is never unread, and nothing is known of its way.
@@ -174,7 +178,7 @@ extension HistoryEntry.State {
         case .stored: "stored"
         case .delivered: "delivered"
         case .read: "read"
-        case .failed: "failed"
+        case .dropped, .lapsed, .failed: "failed"
         case .sentElsewhere, .waiting, .new, .claimed, .deleted, .damaged, .expired: nil
         }
     }
@@ -185,11 +189,30 @@ extension HistoryEntry.State {
         case .deleted: "deleted"
         case .damaged: "damaged"
         case .expired: "expired"
-        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .failed,
-            .claimed:
+        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .dropped,
+            .lapsed, .failed, .claimed:
             nil
         }
     }
+
+    /// The reason why no relay gets a sent message, in records, or `nil`.
+    public var failureReason: String? {
+        switch self {
+        case .dropped: "dropped"
+        case .lapsed: "expired"
+        case .failed: "refused"
+        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .claimed,
+            .deleted, .damaged, .expired:
+            nil
+        }
+    }
+
+    /// Whether no relay gets a sent message.
+    public var isFailed: Bool { failureReason != nil }
+
+    /// The values of the states of ``isFailed``, for a statement.
+    static let failedValues = [Self.dropped, .lapsed, .failed].map { "\($0.rawValue)" }.joined(
+        separator: ", ")
 
     /// Whether nothing is known of the way of a sent message after `encrypt`.
     var hasNoOutcome: Bool { self == .waiting || self == .new || self == .handedOn }
@@ -202,11 +225,20 @@ extension HistoryEntry.State {
     }
 
     /// The member `status` of a message in a backup, or `nil`.
-    public var backupStatus: String? { self == .sentElsewhere ? "elsewhere" : status }
+    public var backupStatus: String? {
+        switch self {
+        case .sentElsewhere: "elsewhere"
+        case .dropped: "dropped"
+        case .lapsed: "lapsed"
+        default: status
+        }
+    }
 
     /// Returns the state with this ``backupStatus``.
     public init?(backupStatus status: String) {
-        let states: [Self] = [.sentElsewhere, .handedOn, .stored, .delivered, .read, .failed]
+        let states: [Self] = [
+            .sentElsewhere, .handedOn, .stored, .delivered, .read, .dropped, .lapsed, .failed,
+        ]
         guard let state = states.first(where: { $0.backupStatus == status }) else { return nil }
         self = state
     }

@@ -129,7 +129,7 @@ public struct MessageView: Sendable {
         case .new, .read: entry.direction == .received
         case .sentElsewhere, .handedOn, .stored, .delivered:
             now.seconds - fileEnd.seconds < Departure.lifetime
-        case .waiting, .failed, .claimed, .deleted, .damaged, .expired: false
+        case .waiting, .dropped, .lapsed, .failed, .claimed, .deleted, .damaged, .expired: false
         }
     }
 

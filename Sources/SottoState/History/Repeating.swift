@@ -202,11 +202,13 @@ extension StateTransaction {
         guard case .history(let repeated)? = event?.body?.kind else { return }
         for id in repeated.ids {
             try connection.run(
-                "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?, ?, ?)",
+                """
+                UPDATE message SET state = ? WHERE mark = ?
+                    AND state IN (?, ?, ?, \(HistoryEntry.State.failedValues))
+                """,
                 HistoryEntry.State.stored.rawValue, store.mark(sent: id),
                 HistoryEntry.State.sentElsewhere.rawValue,
-                HistoryEntry.State.new.rawValue, HistoryEntry.State.handedOn.rawValue,
-                HistoryEntry.State.failed.rawValue)
+                HistoryEntry.State.new.rawValue, HistoryEntry.State.handedOn.rawValue)
         }
     }
 }

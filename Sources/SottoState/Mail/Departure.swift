@@ -49,7 +49,7 @@ extension Outbox {
         _ row: PreparedStatement<StateError>
     ) -> (id: String, arrival: Arrival) {
         guard !row.isNull(1) else { return (id: row.text(0), arrival: .waiting) }
-        let isFailed = IdentityStore.state(of: row.text(1)) == .failed
+        let isFailed = IdentityStore.state(of: row.text(1))?.isFailed ?? false
         return (id: row.text(0), arrival: isFailed ? .failed : .settled)
     }
 
@@ -81,7 +81,9 @@ extension IdentityStore {
     public func departures(
         of entries: [HistoryEntry], in outbox: Outbox?, at now: Timestamp = .now()
     ) throws -> [Int64: Departure] {
-        let open = entries.filter { $0.direction == .sent && $0.state.hasNoOutcome }
+        let open = entries.filter {
+            $0.direction == .sent && ($0.state.hasNoOutcome || $0.state.isFailed)
+        }
         let toGroups = entries.filter {
             $0.direction == .sent && $0.conversation.group != nil && !$0.isGone && !$0.isRepeat
                 && $0.isRecentDeparture(at: now)
@@ -123,10 +125,11 @@ extension IdentityStore {
         }
     }
 
-    /// Returns the own messages and events of the last 30 days that reached no outbox, or of which no copy was made for some
-    /// members of a group, the oldest first; with `handedOn` also those whose envelopes were handed on.
+    /// Returns the own messages and events of the last 30 days that reached no outbox, that the relay refused, or of which no copy
+    /// was made for some members of a group, the oldest first; with `all` also those whose envelopes were handed on or ended in the
+    /// outbox.
     public func unsent(
-        in conversation: Conversation?, handedOn: Bool, outbox: Outbox?, at now: Timestamp = .now()
+        in conversation: Conversation?, all: Bool, outbox: Outbox?, at now: Timestamp = .now()
     ) throws -> [HistoryEntry] {
         var found = try use { connection throws(StateError) -> [HistoryEntry] in
             let row = try conversation.map { conversation throws(StateError) in
@@ -134,10 +137,12 @@ extension IdentityStore {
             }
             return try entries(
                 """
-                WHERE time >= ?1 AND sent = 1 AND state IN (?2, ?3) AND kind <= ?4
-                AND sealed IS NOT NULL AND (?5 IS NULL OR conversation = ?5) ORDER BY number
+                WHERE time >= ?1 AND sent = 1
+                AND (state IN (?2, ?3) OR ?4 AND state IN (?5, \(HistoryEntry.State.failedValues)))
+                AND kind <= ?6
+                AND sealed IS NOT NULL AND (?7 IS NULL OR conversation = ?7) ORDER BY number
                 """, now.seconds - Departure.lifetime, HistoryEntry.State.new.rawValue,
-                (handedOn ? HistoryEntry.State.handedOn : .new).rawValue,
+                HistoryEntry.State.failed.rawValue, all, HistoryEntry.State.handedOn.rawValue,
                 HistoryEntry.Kind.pin.rawValue, row, connection: connection)
         }
         let known = Set(found.map(\.number))
@@ -150,8 +155,8 @@ extension IdentityStore {
             return switch ways[entry.number] {
             case .queued: false
             case .unsent, .partly: true
-            case .handedOn: handedOn
-            case .invited, nil: entry.state == .handedOn
+            case .handedOn: all
+            case .invited, nil: entry.state == .handedOn || entry.state.isFailed
             }
         }
     }
@@ -179,11 +184,15 @@ extension StateTransaction {
                 reached.filter { $0.value == .waiting }.map(\.key)
             }
             if copies.isWaiting { return .queued }
-            if copies.settled > 0 { return nil }
+            if copies.settled > 0, !entry.state.isFailed { return nil }
         }
         let age = now.seconds - (entry.received?.seconds ?? .min / 2)
-        guard entry.state == .new, !ids.isEmpty, age < Departure.lifetime,
-            let count = try outcomes(of: entry, ids, reached), count < entry.copies ?? 1
+        guard !ids.isEmpty, age < Departure.lifetime else { return nil }
+        guard !entry.state.isFailed else {
+            return try departureOfRepeats(of: entry, reached, &people, at: now)
+        }
+        guard entry.state == .new, let count = try outcomes(of: entry, ids, reached),
+            count < entry.copies ?? 1
         else { return nil }
         var isRecent = age < Departure.recent
         // A repeat is not sent again itself.
@@ -194,7 +203,7 @@ extension StateTransaction {
                 if count == 0, !event.isImported { return nil }
                 continue
             }
-            guard event.isRepeat, event.state != .failed else { continue }
+            guard event.isRepeat, !event.state.isFailed else { continue }
             if event.state == .handedOn { return .handedOn }
             switch try departure(of: event, reached, &people, at: now) {
             case .unsent(let isRepeatRecent): isRecent = isRecent || isRepeatRecent
@@ -202,6 +211,22 @@ extension StateTransaction {
             }
         }
         return .unsent(isRecent: isRecent)
+    }
+
+    /// Returns the way of the repeats of a message that no relay got; `nil` if none is on its way.
+    private func departureOfRepeats(
+        of entry: HistoryEntry, _ reached: [String: Outbox.Arrival],
+        _ people: inout [GroupID: [KeyID]], at now: Timestamp
+    ) throws(StateError) -> Departure? {
+        for event in try events(on: entry)
+        where event.direction == .sent && event.isRepeat && !event.state.isFailed {
+            if event.state == .handedOn { return .handedOn }
+            switch try departure(of: event, reached, &people, at: now) {
+            case .unsent(isRecent: false), nil: continue
+            case let way: return way
+            }
+        }
+        return nil
     }
 
     private func events(on entry: HistoryEntry) throws(StateError) -> [HistoryEntry] {

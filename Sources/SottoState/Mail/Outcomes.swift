@@ -38,7 +38,9 @@ extension IdentityStore {
     static func state(of outcome: String) -> HistoryEntry.State? {
         switch OutcomeStatus(outcome: outcome) {
         case .stored, .duplicate: .stored
-        case .rejected, .dropped, .expired: .failed
+        case .rejected: .failed
+        case .dropped: .dropped
+        case .expired: .lapsed
         case nil: nil
         }
     }
@@ -63,13 +65,15 @@ typealias SentOutcome = (id: String, outcome: String)
 extension StateTransaction {
     fileprivate func record(_ outcome: String, of id: String) throws(StateError) {
         guard let outcome = IdentityStore.state(of: outcome),
-            let (state, mark) = try settled(store.mark(sent: id), isStored: outcome == .stored)
+            let (state, mark) = try settled(store.mark(sent: id), outcome)
         else { return }
         // A receipt may be here already.
         try connection.run(
-            "UPDATE message SET state = ? WHERE mark = ? AND state IN (?, ?, ?)", state.rawValue,
-            mark, HistoryEntry.State.new.rawValue,
-            HistoryEntry.State.handedOn.rawValue, HistoryEntry.State.failed.rawValue)
+            """
+            UPDATE message SET state = ? WHERE mark = ?
+                AND state IN (?, ?, \(HistoryEntry.State.failedValues))
+            """, state.rawValue, mark, HistoryEntry.State.new.rawValue,
+            HistoryEntry.State.handedOn.rawValue)
         if state == .stored { try storeRepeated(by: mark) }
     }
 }

@@ -13,7 +13,9 @@ public enum NameUse: Sendable {
 /// 1. A whole id means its owner. The beginning of an id is at least ``IdentityStore/idPrefix`` characters long, or
 ///    ``idLength`` to send or to change.
 /// 2. A whole name means a person before a group or a chat. Case, normalization forms and outer spaces do not count.
-/// 3. To read, the beginning of exactly one name is enough.
+/// 3. To read, the name that a group had when it was here is enough, or the beginning of exactly one name.
+///
+/// An abbreviated id can end with `…`, as the tools print it.
 package enum NameRule {
     /// The length of an abbreviated id in the output of the tools, in characters.
     package static let idLength = 16
@@ -25,10 +27,13 @@ package enum NameRule {
         /// The name, or an empty text.
         let name: String
         let folded: [UInt8]
+        /// The folded name that a group had when it was here, or an empty one.
+        let former: [UInt8]
 
-        package init(_ meaning: Conversation, id: String, name: String) {
+        package init(_ meaning: Conversation, id: String, name: String, former: String = "") {
             (self.meaning, self.id, self.name) = (meaning, id, name)
             folded = NameRule.folded(name)
+            self.former = NameRule.folded(former)
         }
 
         /// Returns whether the folded name of a new contact could be mistaken for this one: it is the same or its beginning, or
@@ -46,7 +51,7 @@ package enum NameRule {
     package static func meaning(
         of text: String, among known: [Known], for use: NameUse
     ) throws(NameError) -> Conversation? {
-        let wanted = folded(text)
+        let wanted = folded(withoutEllipsis(text))
         guard !wanted.isEmpty else { return nil }
         let id = String(decoding: wanted, as: UTF8.self)
         func isChat(_ known: Known) -> Bool {
@@ -64,14 +69,29 @@ package enum NameRule {
         let whole = known.filter { $0.folded == wanted || $0.id == id }
         let people = whole.filter { $0.meaning.peer != nil }
         if let found = try only(people.isEmpty ? whole : people, text) { return found }
-        begun += known.filter { $0.folded.starts(with: wanted) }
+        let named = known.filter { $0.folded.starts(with: wanted) }
+        let former = known.filter { $0.former == wanted }
         guard use == .acting else {
-            let meanings = Set(begun.map(\.meaning))
+            if let found = try only(former, text) { return found }
+            let meanings = Set((begun + named).map(\.meaning))
             guard meanings.count > 1 else { return meanings.first }
-            throw .severalBegin(text, shown(begun))
+            throw .severalBegin(text, shown(begun + named))
         }
-        guard begun.isEmpty else { throw .notWhole(text, shown(begun)) }
+        guard former.isEmpty else { throw .former(text, shown(former)) }
+        guard begun.isEmpty || !named.isEmpty else {
+            throw .idNotWhole(text, begun.map { String($0.id.prefix(idLength)) })
+        }
+        guard named.isEmpty else { throw .notWhole(text, shown(begun + named)) }
         return nil
+    }
+
+    /// Returns the text without the `…` that follows an abbreviated id.
+    private static func withoutEllipsis(_ text: String) -> String {
+        let trimmed = trimmed(text)
+        guard trimmed.hasSuffix("…") else { return text }
+        let beginning = String(trimmed.dropLast())
+        let folded = folded(beginning)
+        return folded.count >= idLength && isHexadecimal(folded) ? beginning : text
     }
 
     /// Returns the only meaning of some names or ids, or `nil` for none.
@@ -139,6 +159,10 @@ package enum NameError: Error, Sendable, Equatable {
     case severalBegin(String, [String])
     /// To send or to change: the text is only the beginning of a name or an id.
     case notWhole(String, [String])
+    /// To send or to change: the text is a too short beginning of ids, whose abbreviations follow.
+    case idNotWhole(String, [String])
+    /// To send or to change: the text is the name of a group that is not here any more; its present name in the history follows.
+    case former(String, [String])
     /// The text is the whole name of several, whose ids follow.
     case several(String, [String])
 }

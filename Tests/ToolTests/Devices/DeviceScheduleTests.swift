@@ -351,7 +351,7 @@ private final class DeviceSchedule {
             // The relay has them.
             try device.store.transaction { transaction in
                 for (id, _) in sent {
-                    _ = try transaction.settled(device.store.mark(sent: id), isStored: true)
+                    _ = try transaction.settled(device.store.mark(sent: id), .stored)
                 }
             }
         }

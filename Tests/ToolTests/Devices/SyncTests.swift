@@ -379,7 +379,7 @@ struct SyncTests {
         }
         #expect(try due() == 1)
         try store.transaction { transaction in
-            _ = try transaction.settled(store.mark(sent: envelope), isStored: false)
+            _ = try transaction.settled(store.mark(sent: envelope), .failed)
         }
         #expect(try due() == 2)
     }
@@ -423,7 +423,8 @@ struct SyncTests {
         }
         func settle(_ id: String, _ isStored: Bool) throws -> HistoryEntry.State? {
             try store.transaction { transaction in
-                let settled = try transaction.settled(store.mark(sent: id), isStored: isStored)
+                let settled = try transaction.settled(
+                    store.mark(sent: id), isStored ? .stored : .failed)
                 if let settled { #expect(settled.message == store.mark(sent: sent.id)) }
                 return settled?.state
             }

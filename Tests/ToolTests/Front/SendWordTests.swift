@@ -72,6 +72,23 @@ struct SendWordTests {
         }
     }
 
+    /// A question that was answered with no ends the pipe: older mail is not sent either.
+    @Test func aDeclinedQuestionSendsNothing() throws {
+        let front = try FrontWorld()
+        let queued = "SOTTO_RELAY=tcp://127.0.0.1:1 sotto say -q bob later"
+        #expect(try front.world.paste(queued).status == 75)
+        for command in [["leave", "--anyway"], ["delete", "--anyway"]] {
+            let run = try front.typing(
+                "no\n", at: "Type yes to \(command[0]) team", "sotto",
+                ["group"] + command + ["team", "--send"])
+            #expect(run.status == 1 && run.text.contains("nothing was changed"), "\(run.text)")
+            #expect(!run.text.contains("127.0.0.1:1"), "\(run.text)")
+        }
+        // The typed pipe sends nothing new either.
+        #expect(try front.must("sotto send --list --json").lines.count == 1)
+        #expect(try front.world.paste("sotto compose text nobody --send", text: "x").status == 66)
+    }
+
     @Test(arguments: [
         "group list --send", "history unsent --send", "group show team --send",
         "history bob --send", "contact list --send",

@@ -90,6 +90,47 @@ import Testing
             text.contains("two files") && text.contains("photo.txt") && text.contains("second.txt"))
     }
 
+    /// Bytes that are no text are not sent as one, and the command that sends them works.
+    @Test func sayRefusesInputThatIsNoText() throws {
+        world.home.files.write("data.bin", [0xFF, 0, 1, 2, 3, 4, 5, 6])
+        let refused = try world.paste("sotto say bob < data.bin")
+        let command = "sotto say --attach data.bin bob"
+        #expect(
+            refused.status == 65 && refused.stderr.contains("to send it as a file: \(command)\n"),
+            "\(refused.stderr)")
+        let piped = try world.paste("cat data.bin | sotto say bob")
+        #expect(
+            piped.status == 65 && piped.stderr.contains(": sotto say --attach - bob\n"),
+            "\(piped.stderr)")
+        #expect(try world.run("send", ["--list"]).status == 1)
+        #expect(try received(by: "bob").isEmpty)
+        try front.must(command)
+        #expect(try received(by: "bob").contains("data.bin"))
+        try front.must("cat data.bin | sotto say --attach - bob")
+        try front.must("cat data.bin | sotto say --attach photo.txt --attach - bob")
+        let text = try received(by: "bob")
+        #expect(text.components(separatedBy: "8 bytes").count == 3, "\(text)")
+        #expect(try world.paste("sotto say --attach - bob hi < data.bin").status == 64)
+    }
+
+    /// The name of a file as the text: a terminal asks, and a script sends it with a note.
+    @Test func sayNoticesTheNameOfAFile() throws {
+        let hint = "to send the file: sotto say --attach photo.txt bob\n"
+        let script = try front.must("sotto say bob photo.txt")
+        #expect(script.stderr.contains("the text names a file; \(hint)"), "\(script.stderr)")
+        #expect(try front.must("sotto say -q bob photo.txt").stderr.isEmpty)
+        let question = "photo.txt is a file. Type yes to send its name as the text: "
+        let declined = try front.typing("no\n", at: question, "sotto", ["say", "bob", "photo.txt"])
+        #expect(declined.status == 1, "\(declined.text)")
+        #expect(declined.text.contains("nothing was sent") && declined.text.contains("--attach"))
+        let agreed = try front.typing("yes\n", at: question, "sotto", ["say", "bob", "photo.txt"])
+        #expect(agreed.status == 0, "\(agreed.text)")
+        #expect(try received(by: "bob") == "photo.txt\nphoto.txt\nphoto.txt\n")
+        let several = try front.must("cp photo.txt b.txt; sotto say bob photo.txt b.txt")
+        #expect(several.stderr.contains("sotto say --attach photo.txt --attach b.txt bob"))
+        #expect(try !front.must("sotto say bob see photo.txt").stderr.contains("note"))
+    }
+
     @Test func sayKeepsWhatTheRelayDoesNotTake() throws {
         let run = try world.paste(
             "SOTTO_RELAY=tcp://127.0.0.1:1 sotto say bob --attach photo.txt --attach photo.txt")
@@ -397,7 +438,49 @@ import Testing
         #expect(try world.paste("sotto save --all carol").status == 1)
     }
 
+    /// Receipts in a file reach no one, and a message gets no second one.
+    @Test func receiptsThatAreNotSentAreNamed() throws {
+        let run = try front.must("sotto history read bob > receipts")
+        #expect(
+            run.stderr.contains(
+                "the receipts in the file are not sent; to send them: sotto encrypt receipts --send\n"
+            ), "\(run.stderr)")
+        try front.must("sotto encrypt receipts --send")
+        #expect(try received(by: "bob").contains("read"))
+        try front.must("echo two | sotto encrypt -q --to alice | sotto send -q", as: "bob")
+        try front.must("sotto recv | sotto decrypt -q > /dev/null")
+        let lost = try front.must("sotto history read bob > /dev/null")
+        #expect(lost.stderr.contains("next time: sotto history read bob --send"), "\(lost.stderr)")
+        try front.must("echo three | sotto encrypt -q --to alice | sotto send -q", as: "bob")
+        try front.must("sotto recv | sotto decrypt -q > /dev/null")
+        #expect(try !front.must("sotto history read bob --send").stderr.contains("receipts"))
+    }
+
+    /// Mail that came in is not put into the outbox, and can be read afterwards.
+    @Test func incomingMailIsNotSent() throws {
+        try front.must("echo one | sotto encrypt -q --to alice | sotto send -q", as: "bob")
+        let run = try world.paste("sotto recv | sotto send")
+        #expect(run.status == 65 && run.text.contains("mail that this home received"), "\(run)")
+        #expect(try world.run("send", ["--list"]).status == 1)
+        #expect(try front.must("sotto recv --again | sotto decrypt -q --text").text == "one\n")
+        // A message to oneself is no incoming mail.
+        try front.must("echo note | sotto encrypt -q --to me | sotto send -q")
+    }
+
     // MARK: whoami
+
+    @Test func whoamiNamesWhatIsNotAtTheRelay() throws {
+        #expect(try !front.must("sotto whoami").text.contains("outbox"))
+        let queued = "SOTTO_RELAY=tcp://127.0.0.1:1 sotto say -q bob later"
+        #expect(try world.paste(queued).status == 75)
+        try front.must("echo lost | sotto encrypt -q --to bob > /dev/null")
+        let text = try front.must("sotto whoami").text
+        #expect(text.contains("outbox       1 waits; to send: sotto send < /dev/null\n"), "\(text)")
+        #expect(
+            text.contains("1 message; to see what sends them: sotto history unsent\n"), "\(text)")
+        let list = try front.must("sotto send --list --text")
+        #expect(list.stderr.contains("to try again: sotto send < /dev/null"), "\(list.stderr)")
+    }
 
     @Test func whoamiShowsTheIdentity() throws {
         let before = try front.must("sotto whoami").text

@@ -114,7 +114,7 @@ import Testing
         #expect(try statuses() == ["failed"] && counted() == 0)
         #expect(
             try circle.must("alice", "history", ["--text", "team"]).text
-                .contains("[not sent]"))
+                .contains("[not sent: refused by the relay]"))
         // A copy was sent again.
         try settle([(one[1], "rejected 403")])
         #expect(try statuses() == ["failed"])

@@ -59,6 +59,60 @@ struct LeavingTests {
         #expect(try circle["bob"].run("group", ["show", "team"]).status == 66)
     }
 
+    @Test func theOnlyMemberIsAskedToo() throws {
+        try circle.must("alice", "group", ["create", "alone"])
+        let session = try TerminalSession(
+            circle.home.command(
+                "group", ["leave", "alone"], environment: circle["alice"].environment),
+            stdout: circle.home.files("records"))
+        try session.expect("Type yes to leave alone, its only member: ")
+        try session.type("no\n")
+        #expect(try session.finish().status == 1)
+        let shown = try circle.must("alice", "group", ["show", "alone"])
+        #expect(try shown.records[0]["standing"] == .string("member"))
+    }
+
+    /// The name of a forgotten group is not taken for the beginning of another name.
+    @Test func aForgottenGroupIsNamed() throws {
+        try circle.say("alice", "hello")
+        try circle.settle()
+        try circle.group("bob", "leave", "team")
+        try circle.settle()
+        try circle.must("bob", "group", ["forget", "team"])
+        try circle.must("bob", "group", ["create", "team-two"])
+        for (tool, words) in [
+            ("group", ["leave", "team"]), ("group", ["rename", "team", "crew"]),
+            ("encrypt", ["--group", "team"]), ("compose", ["text", "team"]),
+            ("history", ["read", "team"]), ("group", ["show", "team"]),
+        ] {
+            let run = try circle["bob"].run(tool, words, stdin: Array("x".utf8))
+            #expect(run.status == 66, "\(tool): \(run.stderr)")
+            #expect(
+                run.stderr.contains("team is a group that is not here")
+                    && run.stderr.contains("to read them: sotto history 'team ("),
+                "\(tool): \(run.stderr)")
+        }
+        #expect(try circle.must("bob", "history", ["team", "--text"]).text.contains("hello"))
+    }
+
+    /// The commands take the abbreviated ids that the lists print.
+    @Test func theCommandsTakeListedIds() throws {
+        let group = try circle.groupID("alice").description
+        let bob = circle["bob"].identity.id.description
+        let (short, person) = (String(group.prefix(16)), String(bob.prefix(16)))
+        try circle.group("alice", "role", short, person, "admin")
+        try circle.group("alice", "role", group, person + "…", "member")
+        let early = try circle["alice"].run("group", ["rename", String(group.prefix(10)), "x"])
+        #expect(
+            early.status == 64 && early.stderr.contains("only the beginning of an id")
+                && early.stderr.contains("at least 16 characters of it: \(short)"),
+            "\(early.stderr)")
+        try circle.must("alice", "contact", ["remove", "bob"])
+        // A member who is no contact gets the group again.
+        try circle.group("alice", "invite", short + "…", person)
+        try circle.group("alice", "remove", short, person)
+    }
+
     @Test func anUntoldLeavingIsForgottenAnyway() throws {
         try circle.must("bob", "group", ["leave", "team"])
         try circle.must("bob", "group", ["forget", "--anyway", "team"])

@@ -104,6 +104,40 @@ import Testing
         #expect(run.status == 64 && run.stderr.contains("--elsewhere"))
     }
 
+    /// A refused message is listed and sent again. One that was dropped is left to its sender.
+    @Test func aRefusedMessageIsOfferedAgain() throws {
+        try alice.queue(encrypt(["refused"]))
+        try alice.settle("rejected 409 conflict")
+        try alice.queue(encrypt(["dropped"]))
+        try alice.settle("dropped")
+        try alice.queue(encrypt(["late"]))
+        try alice.settle("expired")
+        #expect(try statuses() == ["failed", "failed", "failed"])
+        let reasons = try alice.history("bob").map { $0["failure"]?.string }
+        #expect(reasons == ["refused", "dropped", "expired"])
+        clock.set(61)
+        let listed = try circle.must("alice", "history", ["unsent", "--text"])
+        #expect(
+            listed.lines.count == 2
+                && listed.text.contains("refused  [not sent: refused by the relay]"), "\(listed)")
+        #expect(listed.stderr.contains("to send it: sotto history repeat bob --send"))
+        #expect(try alice.history("unsent", "--all").count == 3)
+        let record = try circle.must("alice", "history", ["repeat", "bob"]).text
+        let again = try circle.encrypt("alice", record, [])
+        try alice.queue(again)
+        #expect(try statuses() == ["queued", "failed", "failed"])
+        #expect(try text().contains("refused  [queued]\n"))
+        let others = try alice.run("history", ["unsent"])
+        #expect(
+            others.status == 1 && others.stderr.contains("dropped: sotto history unsent --all"),
+            "\(others.stderr)")
+        try alice.settle("stored")
+        #expect(try statuses() == ["stored", "failed", "failed"])
+        #expect(
+            try circle["bob"].read(again).records.map { $0.body["text"] } == [.string("refused")])
+        #expect(try text().contains("dropped  [not sent: dropped from the outbox]"))
+    }
+
     /// Another home has another outbox, as after ssh. A receipt shows that the message arrived.
     @Test func anotherHomeSends() throws {
         try circle.must("bob", "contact", ["set", "alice", "receipts=on"])
@@ -211,6 +245,46 @@ import Testing
         #expect(try statuses("alone") == [nil])
         let told = try circle.must("alice", "encrypt", ["--group", "alone"], "me again").stderr
         #expect(told.contains("alone has no other member yet: the message reaches no one"))
+    }
+
+    /// A message to a group that no relay took is sent to all again.
+    @Test func aRefusedMessageToAGroupIsOfferedAgain() throws {
+        try circle.team("alice", "bob", "carol")
+        try alice.queue(encrypt("all", toGroup: "team"))
+        try alice.settle("rejected 409 conflict")
+        #expect(try statuses("team") == ["failed"])
+        clock.set(61)
+        #expect(try alice.history("unsent").map { $0.body["text"] } == [.string("all")])
+        let record = try circle.must("alice", "history", ["repeat", "team"]).text
+        let again = try circle.encrypt("alice", record, [])
+        try alice.queue(again)
+        #expect(try statuses("team") == ["queued"])
+        try alice.settle("stored")
+        #expect(try statuses("team") == ["stored"])
+        for line in again { try circle.deliver(line: line) }
+        try circle.settle()
+        #expect(try circle.history("bob") == ["all"] && circle.history("carol") == ["all"])
+    }
+
+    /// A member whose copy alone was refused lacks the message, and gets it with `group sync`.
+    @Test func aMemberWhoseCopyIsRefusedGetsItLater() throws {
+        try circle.team("alice", "bob", "carol")
+        let sealed = try encrypt("all", toGroup: "team")
+        try alice.queue(sealed)
+        let carol = circle["carol"].identity.id.description
+        let outbox = try alice.outbox()
+        for (number, item) in try outbox.waiting(relay: "tcp://127.0.0.1:1", after: 0, limit: 100) {
+            try outbox.settle([(number, item.to == carol ? "rejected 409 conflict" : "stored")])
+        }
+        for line in sealed where !line.contains(carol) { try circle.deliver(line: line) }
+        try circle.settle()
+        clock.set(61)
+        #expect(try statuses("team") == ["stored"])
+        #expect(try lacking("alice") == ["all": [.string(carol)]])
+        try circle.group("alice", "sync", "team")
+        try circle.settle()
+        #expect(try circle.history("bob") == ["all"] && circle.history("carol") == ["all"])
+        #expect(try lacking("alice").isEmpty)
     }
 
     private static let relay = "tls://inner.carol.example:7"

@@ -47,6 +47,30 @@ struct NameRuleTests {
         }
     }
 
+    /// An abbreviated id with the dots that the tools print means the id.
+    @Test func anAbbreviatedIDHasDots() throws {
+        let names = [known(.peer(Self.bob), "bob")]
+        let short = String(Self.bob.description.prefix(16))
+        #expect(try meaning(short + "…", .acting, names) == .peer(Self.bob))
+        #expect(try meaning("bob…", .acting, names) == nil)
+        let begun = String(short.prefix(12))
+        #expect(throws: NameError.idNotWhole(begun, [short])) { try meaning(begun, .acting, names) }
+    }
+
+    /// The name of a group that is not here any more stands before the beginnings of other names.
+    @Test func aFormerGroupIsNoBeginning() throws {
+        let former = NameRule.Known(
+            .group(Self.group), id: Self.group.description, name: "team (abababab)", former: "team")
+        let names = [former, known(.peer(Self.bob), "teamster")]
+        #expect(throws: NameError.former("team", ["team (abababab)"])) {
+            try meaning("team", .acting, names)
+        }
+        #expect(try meaning("team (abababab)", .acting, names) == .group(Self.group))
+        #expect(try meaning("team", .reading, names) == .group(Self.group))
+        let present = names + [known(.group(GroupID([UInt8](repeating: 1, count: 32))), "team")]
+        #expect(try meaning("team", .acting, present) != .group(Self.group))
+    }
+
     /// An id comes before a name, so that a name cannot look like one.
     @Test func anIDComesFirst() throws {
         let id = Self.bob.description
