@@ -211,6 +211,8 @@ struct ConversationScreens {
         stage.end("history show", 0)
         stage.show("info")
         stage.press(.escape, .tab, .text("d"))
+        stage.show("the message of bob is not deleted")
+        stage.press(.up, .up, .up, .text("d"))
         stage.show("a deletion is asked")
         stage.press(.control("y"))
         stage.end("compose delete", 0)

@@ -75,6 +75,34 @@ struct ListScreens {
         stage.compare("list")
     }
 
+    /// Long names, wide characters and emoji leave the number of unread messages and the time in their columns.
+    @Test func longNamesLeaveTheOtherColumns() {
+        var stage = ChatStage(columns: 80, rows: 10)
+        let names = [
+            "Bartholomäus von und zu Musterhausen-Oberursel am Taunus",
+            "東京都渋谷区の山岳会とその友人たち", "👩‍👩‍👧‍👦 family and 🏳️‍🌈 friends of the lake house",
+            "x\u{301}\u{302} combining", String(repeating: "w", count: 128),
+        ]
+        stage.answers["history list"] = (
+            names.enumerated().map { index, name in
+                ChatStage.conversation(
+                    "05" + String(repeating: "c\(index)", count: 32), name,
+                    unread: [7, 1_234, 42, 999, 5][index], "the last words of the conversation")
+            }, 0
+        )
+        stage.start()
+        stage.wait()
+        for columns in [80, 40, 160, 24] {
+            stage.give(.resized(columns: columns, rows: 10))
+            stage.show("\(columns) columns")
+            let rows = stage.screen.split(separator: "\n").dropFirst().prefix(5)
+            for (row, count) in zip(rows, ["7", "999+", "42", "999", "5"]) {
+                #expect(row.contains(" \(count) 09:25"), "\(row)")
+            }
+        }
+        stage.compare("list-long")
+    }
+
     @Test func mailOfAllConversationsArrives() {
         var stage = stage()
         stage.answers["history list"] = (

@@ -186,6 +186,7 @@ struct ChatMessage: Sendable, Hashable {
         }
         if record.isTrue("damaged") {
             content = .note("damaged: the message cannot be read")
+            hasContent = false
             return true
         }
         guard let body = record["body"]?.object, let type = body["type"]?.string,
@@ -336,6 +337,16 @@ extension ChatMessage {
         (content, isDeleted, expires) = (.note(Self.expired), true, nil)
         (isUnread, isCounted) = (false, false)
         (quote, forwarded, reactions, thumbnail) = (nil, nil, [], nil)
+    }
+
+    /// Whether it has content that can be saved in a file.
+    var hasFile: Bool {
+        if case .file = content { true } else { isData }
+    }
+
+    /// Whether a copy can go to others.
+    var isForwardable: Bool {
+        if case .note = content { isData } else { true }
     }
 
     /// The text, or the text with a file; `nil` for other content.
