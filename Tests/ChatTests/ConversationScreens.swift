@@ -200,7 +200,7 @@ struct ConversationScreens {
         stage.end("compose react", 0)
         stage.press(.tab, .text("p"))
         stage.end("compose pin", 0)
-        stage.press(.tab, .up, .text("f"))
+        stage.press(.tab, .up, .up, .up, .text("f"))
         stage.enter("carol")
         stage.end("compose forward", 0)
         stage.press(.tab, .text("i"))

@@ -57,6 +57,20 @@ struct ListScreens {
         #expect(!stage.screen.contains("me:"), "\(stage.screen)")
     }
 
+    @Test func aTimerIsTheLastLineInWords() {
+        var stage = ChatStage(columns: 80, rows: 12)
+        stage.answers["history list"] = (
+            [
+                ChatStage.conversation(ChatStage.bob, "bob", "x").replacing(
+                    #""body":{"type":"text","text":"x"}"#,
+                    #""body":{"type":"timer","seconds":604800}"#)
+            ], 0
+        )
+        stage.start()
+        stage.wait()
+        #expect(stage.screen.contains("[messages end after 1w]"), "\(stage.screen)")
+    }
+
     @Test func conversationsRequestsAndContacts() {
         var stage = stage()
         stage.show("80 columns")

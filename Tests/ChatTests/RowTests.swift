@@ -83,7 +83,8 @@ struct RowTests {
             "doing: a selected message",
             [
                 "selection": [
-                    "the newest is selected", "a reply", "info", "a deletion is asked",
+                    "the newest is selected", "a reply", "info",
+                    "the message of bob is not deleted", "a deletion is asked",
                     "all commands",
                 ]
             ]

@@ -229,6 +229,20 @@ struct TroubleScreens {
         stage.compare("elsewhere-changes")
     }
 
+    /// `history delete` of another terminal.
+    @Test func aMessageThatAnotherTerminalDeletesIsShownAsDeleted() {
+        let page = (1...2).map { ChatStage.message($0, "message \($0)") }
+        var stage = ChatStage.withBob(columns: 70, rows: 8, page)
+        stage.answers["history page --changed-since"] = (
+            [ChatStage.message(1, body: "{}", #""deleted":true"#)], 0
+        )
+        stage.wait()
+        stage.store(#"{"v":1,"type":"changes","lists":["conversations"]}"#)
+        stage.wait()
+        #expect(stage.screen.contains("bob  [deleted]"), "\(stage.screen)")
+        #expect(stage.screen.contains("message 2") && !stage.screen.contains("message 1"))
+    }
+
     @Test func theLockedIdentityIsToldInTheSameWords() {
         var stage = ChatStage.withBob(rows: 6, [])
         stage.enter("x")

@@ -9,7 +9,7 @@ struct EmptyCardTests {
     init() throws { they = try Conversing() }
 
     private static let commands: [(tool: String, arguments: [String])] = [
-        ("contact", ["add"]), ("contact", ["introduce"]), ("contact", ["show"]),
+        ("contact", ["add"]), ("contact", ["introduce"]),
         ("compose", ["text"]), ("encrypt", ["--to"]), ("encrypt", ["-r"]), ("encrypt", ["-R"]),
         ("fingerprint", []),
     ]

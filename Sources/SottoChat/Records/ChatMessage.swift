@@ -205,9 +205,7 @@ struct ChatMessage: Sendable, Hashable {
             if isOwn || body["event"]?.string == "call" { name = "*" }
         case "timer":
             hasContent = false
-            let time = body["seconds"]?.integer.flatMap { $0 > 0 ? $0 : nil }
-            content = .note(
-                time.map { "messages end after \(Words.time($0))" } ?? "messages are kept")
+            content = .note(Self.timerWords(body))
         case "repair":
             hasContent = false
             content = .note(Self.repairWords(body))
@@ -255,6 +253,11 @@ struct ChatMessage: Sendable, Hashable {
         let what = unread == 1 ? "1 message" : "\(unread) messages"
         return "\(lost); \(what) of yours may be unread, to send them again in a shell: "
             + "sotto history repeat \(shellWord(name)) --send"
+    }
+
+    static func timerWords(_ body: JSONObject) -> String {
+        let time = body["seconds"]?.integer.flatMap { $0 > 0 ? $0 : nil }
+        return time.map { "messages end after \(Words.time($0))" } ?? "messages are kept"
     }
 
     /// The words of an event that a program made on this machine.

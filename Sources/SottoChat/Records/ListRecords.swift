@@ -54,6 +54,7 @@ struct ChatConversation: Sendable, Hashable {
         case "text": return body.line("text", limit: 200) ?? ""
         case "file": return "[file \(body.line("name", limit: 40) ?? "?")]"
         case "system": return "[\(ChatMessage.systemWords(body))]"
+        case "timer": return "[\(ChatMessage.timerWords(body))]"
         case let type?: return "[\(Cells.line(type, limit: 30))]"
         case nil: return ""
         }

@@ -317,7 +317,8 @@ extension ChatState {
             case "contacts": refreshes.formUnion([.contacts, .conversations, .members])
             case "groups": refreshes.formUnion([.groups, .conversations, .members])
             case "requests": refreshes.insert(.requests)
-            case "conversations": refreshes.insert(.conversations)
+            // A message of the open one can be deleted here by another program.
+            case "conversations": refreshes.formUnion([.conversations, .changed])
             default: break
             }
         }

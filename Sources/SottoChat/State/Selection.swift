@@ -54,6 +54,7 @@ extension ChatState {
             if let obstacle = obstacle(to: action, message) {
                 refuse(obstacle)
             } else {
+                status = nil
                 act(action, on: message)
             }
         }
