@@ -25,6 +25,8 @@ package struct ChatOptions: Sendable {
     /// The contact or group of the command line; `nil` for the list.
     package var who: String?
     package var form: Form = .screen
+    /// Whether a person types, who does not wait long for a relay at the end.
+    package var isInteractive = true
     package var columns = 80
     package var rows = 24
     /// Whether the terminal has 256 colours and the user wants colours, so that pictures have previews.

@@ -41,13 +41,22 @@ public enum RecipientArgument: Sendable {
                 key.failure.status, "\(name(of: path)), line \(line): \(key.failure.message)",
                 hint: list.recipients.isEmpty ? key.failure.hint : "use -R for a list")
         }
-        guard let first = list.recipients.first, list.recipients.count == 1 else {
+        guard let first = list.recipients.first else { throw nothing(in: text, of: path) }
+        guard list.recipients.count == 1 else {
             throw Failure(
                 .malformed,
                 "\(name(of: path)) contains \(list.recipients.count) recipients instead of one card",
-                hint: list.recipients.isEmpty ? nil : "use -R for a list")
+                hint: "use -R for a list")
         }
         return first
+    }
+
+    /// The failure for a text without a recipient, such as what a command left that failed or a transfer that broke.
+    private static func nothing(in text: [UInt8], of path: String) -> Failure {
+        let isEmpty = text.allSatisfy { $0 <= 0x20 }
+        return Failure(
+            .malformed, "\(name(of: path)) \(isEmpty ? "is empty" : "contains no card")",
+            hint: "get the card again: its owner prints it with sotto keygen public")
     }
 
     /// Returns whether `argument` is a recipient itself: a `sotto:` URI, an `age1…` string or an SSH key; or a secret key, which ``find(_:)`` refuses without printing it. Each may be surrounded as in ``Pasted``.
@@ -110,9 +119,11 @@ public enum RecipientArgument: Sendable {
     ///
     /// Throws a failure with status 65 if no recipient is left.
     public static func list(in path: String) throws -> List {
-        let list = try list(in: Input(path: path).readText(limit: limit), of: path)
+        let text = try Input(path: path).readText(limit: limit)
+        let list = try list(in: text, of: path)
         guard list.recipients.isEmpty else { return list }
         guard let first = list.skipped.first else {
+            guard text.contains(where: { $0 > 0x20 }) else { throw nothing(in: text, of: path) }
             throw Failure(.malformed, "\(name(of: path)) contains no recipient")
         }
         throw Failure(

@@ -63,6 +63,7 @@ struct ChatTool: Program {
         var options = ChatOptions(now: .now()) { LocalClock.time(of: $0) }
         options.who = who
         options.form = isScreen ? .screen : .lines
+        options.isInteractive = Terminal.isTerminal(0)
         options.notifies = notify != nil
         options.showsPictures = isScreen && Self.hasManyColors
         options.home = environmentVariable("HOME") ?? ""

@@ -74,7 +74,7 @@ struct TypingCommand: Program {
         name: "typing", abstract: "Write a signal that you type.",
         usage: "sotto compose typing [--stop] WHO",
         discussion: """
-            The other side shows it for 15 seconds. It is not stored anywhere: encrypt gives it a time to live of 0. \
+            The other side shows it for 12 seconds, or until your next message. It is not stored anywhere: encrypt gives it a time to live of 0. \
             A contact gets it only with typing=on (contact set). For a group, these contacts among the members get it.
             """)
 

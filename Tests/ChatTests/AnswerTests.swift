@@ -92,9 +92,10 @@ struct AnswerTests {
 
     /// `d` on a message asks about this one, also if it was asked about before.
     @Test func theLastDeletionThatWasAskedForIsFirst() {
-        var stage = ChatStage.withBob((1...2).map { ChatStage.message($0, "message \($0)") })
+        var stage = ChatStage.withBob(
+            (1...2).map { ChatStage.message($0, from: ChatStage.alice, "message \($0)") })
         stage.press(.tab, .up, .text("d"), .down, .text("d"), .up, .text("d"))
-        #expect(stage.screen.contains("delete the message of bob “message 1”"))
+        #expect(stage.screen.contains("delete your message “message 1”"))
         stage.press(.control("y"))
         #expect(stage.commands.last == "compose delete --with \(ChatStage.bob) -- 1 | encrypt -q")
         // The other one was asked some time ago.

@@ -49,6 +49,7 @@ struct ChatStage {
         var options = ChatOptions(now: Timestamp(seconds: Self.morning)) { ChatStage.utc($0) }
         (options.columns, options.rows, options.who, options.form) = (columns, rows, who, form)
         (options.notifies, options.showsPictures) = (true, pictures)
+        options.isInteractive = form == .screen
         state = ChatState(options)
     }
 
@@ -261,10 +262,44 @@ extension ChatStage {
     }
 
     /// The result of send for an own message.
-    static func result(_ number: Int64, _ status: String, _ reason: String? = nil) -> String {
+    static func result(
+        _ number: Int64, _ status: String, _ reason: String? = nil, relay: String? = nil
+    ) -> String {
         let reason = reason.map { #","reason":"\#($0)""# } ?? ""
+        let relay = relay.map { #","relay":"\#($0)""# } ?? ""
         return
-            #"{"v":1,"type":"result","id":"\#(id(number))","to":"\#(bob)","status":"\#(status)"\#(reason)}"#
+            #"{"v":1,"type":"result","id":"\#(id(number))","to":"\#(bob)","status":"\#(status)"\#(reason)\#(relay)}"#
+    }
+
+    /// A line of the outbox.
+    static func queued(_ number: Int64, relay: String? = nil, to: String = bob) -> String {
+        let relay = relay.map { #","relay":"\#($0)""# } ?? ""
+        return
+            #"{"v":1,"type":"queued","id":"\#(id(number))","to":"\#(to)","kind":"envelope"\#(relay)}"#
+    }
+
+    /// A signal of a person, in a group or not.
+    static func signal(
+        _ type: String, _ state: String, from: String = bob, in group: String? = nil,
+        minutes: Int64? = nil
+    ) -> String {
+        let group = group.map { #","group":"\#($0)""# } ?? ""
+        let time = minutes.map { #","time":"\#(Self.time($0))""# } ?? ""
+        return
+            #"{"v":1,"type":"message","from":"\#(from)"\#(time),"body":{"type":"\#(type)","state":"\#(state)"\#(group)}}"#
+    }
+
+    /// Whether a tool was asked to stop.
+    func isStopped(_ command: String) -> Bool {
+        guard let pipeline = running.last(where: { Self.words($0).hasPrefix(command) }) else {
+            return false
+        }
+        return effects.contains { if case .stop(pipeline.id) = $0 { true } else { false } }
+    }
+
+    /// The lines for standard error.
+    var warnings: [String] {
+        effects.compactMap { if case .warn(let line) = $0 { line } else { nil } }
     }
 
     static func contact(_ id: String, _ name: String, _ more: String = "") -> String {

@@ -70,7 +70,7 @@ struct CommandScreens {
             stage.showCommands("commands of \(line)")
         }
         run("/delete", .control("y"))
-        run("/delete -1", .control("n"))
+        run("/delete -2", .control("n"))
         stage.answers["history show --json -- 160"] = (
             [ChatStage.message(160, "message 160\u{1B}" + String(repeating: "x", count: 20_000))], 0
         )

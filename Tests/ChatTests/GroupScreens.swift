@@ -19,13 +19,17 @@ struct GroupScreens {
     }
 
     /// A stage with the group open. Bob is a contact.
-    private func stage(rows: Int = 22, settings: String = "") -> ChatStage {
+    private func stage(
+        rows: Int = 22, settings: String = "", visibility: String = "joined"
+    ) -> ChatStage {
         var stage = ChatStage(columns: 80, rows: rows)
         stage.answers["contact list"] = ([ChatStage.contact(bob, "bob", settings)], 0)
         stage.answers["history list"] = (
             [ChatStage.conversation(group, "climbing"), ChatStage.conversation(bob, "bob")], 0
         )
-        stage.answers["group list"] = ([ChatStage.groupRecord("climbing")], 0)
+        stage.answers["group list"] = (
+            [ChatStage.groupRecord("climbing", visibility: visibility)], 0
+        )
         stage.answers["group sync"] = ([], 1)
         stage.answers["group participants"] = (participants(), 0)
         stage.answers["history page"] = (
@@ -243,7 +247,7 @@ struct GroupScreens {
     }
 
     @Test func everyCommandOfGroupsRunsItsTool() {
-        var stage = stage(rows: 10)
+        var stage = stage(rows: 10, visibility: "granted")
         stage.answers["group participants --text"] = (
             ["me     owner   sees you", "bob    member  sees you"], 0
         )

@@ -57,6 +57,20 @@ struct ListScreens {
         #expect(!stage.screen.contains("me:"), "\(stage.screen)")
     }
 
+    @Test func aTimerIsTheLastLineInWords() {
+        var stage = ChatStage(columns: 80, rows: 12)
+        stage.answers["history list"] = (
+            [
+                ChatStage.conversation(ChatStage.bob, "bob", "x").replacing(
+                    #""body":{"type":"text","text":"x"}"#,
+                    #""body":{"type":"timer","seconds":604800}"#)
+            ], 0
+        )
+        stage.start()
+        stage.wait()
+        #expect(stage.screen.contains("[messages end after 1w]"), "\(stage.screen)")
+    }
+
     @Test func conversationsRequestsAndContacts() {
         var stage = stage()
         stage.show("80 columns")
@@ -73,6 +87,34 @@ struct ListScreens {
         stage.type("4")
         stage.show("a number opens")
         stage.compare("list")
+    }
+
+    /// Long names, wide characters and emoji leave the number of unread messages and the time in their columns.
+    @Test func longNamesLeaveTheOtherColumns() {
+        var stage = ChatStage(columns: 80, rows: 10)
+        let names = [
+            "Bartholomäus von und zu Musterhausen-Oberursel am Taunus",
+            "東京都渋谷区の山岳会とその友人たち", "👩‍👩‍👧‍👦 family and 🏳️‍🌈 friends of the lake house",
+            "x\u{301}\u{302} combining", String(repeating: "w", count: 128),
+        ]
+        stage.answers["history list"] = (
+            names.enumerated().map { index, name in
+                ChatStage.conversation(
+                    "05" + String(repeating: "c\(index)", count: 32), name,
+                    unread: [7, 1_234, 42, 999, 5][index], "the last words of the conversation")
+            }, 0
+        )
+        stage.start()
+        stage.wait()
+        for columns in [80, 40, 160, 24] {
+            stage.give(.resized(columns: columns, rows: 10))
+            stage.show("\(columns) columns")
+            let rows = stage.screen.split(separator: "\n").dropFirst().prefix(5)
+            for (row, count) in zip(rows, ["7", "999+", "42", "999", "5"]) {
+                #expect(row.contains(" \(count) 09:25"), "\(row)")
+            }
+        }
+        stage.compare("list-long")
     }
 
     @Test func mailOfAllConversationsArrives() {

@@ -276,13 +276,13 @@ struct NewcomerTests {
             }
         }
         #expect(starts == [1, 2, 4, 8])
-        #expect(stage.screen.contains("relay not reached"), "\(stage.screen)")
+        #expect(stage.screen.contains("r not reached"), "\(stage.screen)")
         // recv is connected again before the next attempt.
         stage.end("send -q", 75)
         stage.say("recv", "recv: note: reconnected to r")
         stage.wait()
         #expect(stage.running.contains { $0.stages[0].tool == "send" })
-        #expect(!stage.screen.contains("relay not reached"), "\(stage.screen)")
+        #expect(!stage.screen.contains("r not reached"), "\(stage.screen)")
     }
 
     /// A file is one message, although it waits with its blob.

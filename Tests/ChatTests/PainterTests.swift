@@ -24,6 +24,16 @@ struct PainterTests {
         #expect(!fourth.isEmpty)
     }
 
+    /// A terminal can see another width of an emoji or a wide character. What follows has its column all the same.
+    @Test func whatFollowsAnEmojiHasItsColumn() {
+        let spans = ["ab", "👩‍👩‍👧", "c", "日", "d"].map { Screen.Span($0) }
+        var painter = Painter(hasColor: false)
+        let bytes = painter.paint(Screen(columns: 10, rows: [spans], cursor: nil))
+        #expect(
+            String(decoding: bytes, as: UTF8.self)
+                .hasSuffix("ab👩‍👩‍👧\u{1B}[5Gc\u{1B}[6G日\u{1B}[8Gd"))
+    }
+
     @Test func stylesEnd() {
         var style = Screen.Style()
         (style.isBold, style.color) = (true, .green)

@@ -9,6 +9,10 @@ struct RowTests {
             ["list": ["40 columns", "80 columns", "160 columns"]]
         ),
         (
+            "list: long names, wide characters and emoji",
+            ["list-long": ["24 columns", "40 columns", "80 columns", "160 columns"]]
+        ),
+        (
             "list: requests with claimed names, invitations",
             ["list": ["80 columns"], "questions": ["the first question"]]
         ),
@@ -79,7 +83,8 @@ struct RowTests {
             "doing: a selected message",
             [
                 "selection": [
-                    "the newest is selected", "a reply", "info", "a deletion is asked",
+                    "the newest is selected", "a reply", "info",
+                    "the message of bob is not deleted", "a deletion is asked",
                     "all commands",
                 ]
             ]

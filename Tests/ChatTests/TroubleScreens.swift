@@ -59,6 +59,7 @@ struct TroubleScreens {
             ChatStage.message(2, from: ChatStage.alice, "x", minutes: 0, #""status":"unsent""#))
         stage.print("send", ChatStage.result(2, "rejected", "the mailbox does not exist"))
         stage.show("refused")
+        stage.answers["send --list"] = ([ChatStage.queued(9)], 0)
         stage.print("send", ChatStage.result(9, "queued", "connection refused"))
         stage.wait(30)
         stage.show("later the relay is gone")
@@ -70,7 +71,7 @@ struct TroubleScreens {
         stage.enter("x")
         stage.make("compose text", 2)
         stage.say("recv", "recv: note: cannot reach r: connection refused; trying again")
-        stage.print("send", ChatStage.result(2, "stored"))
+        stage.print("send", ChatStage.result(2, "stored", relay: "r"))
         stage.show("send works, recv does not")
         stage.say("recv", "recv: note: reconnected to r")
         stage.show("recv works again")
@@ -226,6 +227,20 @@ struct TroubleScreens {
         stage.press(.up, .down, .enter)
         stage.show("a conversation with a former contact")
         stage.compare("elsewhere-changes")
+    }
+
+    /// `history delete` of another terminal.
+    @Test func aMessageThatAnotherTerminalDeletesIsShownAsDeleted() {
+        let page = (1...2).map { ChatStage.message($0, "message \($0)") }
+        var stage = ChatStage.withBob(columns: 70, rows: 8, page)
+        stage.answers["history page --changed-since"] = (
+            [ChatStage.message(1, body: "{}", #""deleted":true"#)], 0
+        )
+        stage.wait()
+        stage.store(#"{"v":1,"type":"changes","lists":["conversations"]}"#)
+        stage.wait()
+        #expect(stage.screen.contains("bob  [deleted]"), "\(stage.screen)")
+        #expect(stage.screen.contains("message 2") && !stage.screen.contains("message 1"))
     }
 
     @Test func theLockedIdentityIsToldInTheSameWords() {

@@ -61,7 +61,15 @@ enum Job: Sendable, Hashable {
         }
     }
 
-    /// Whether it fetches a file, which can take long.
+    /// Whether it waits for a relay, which can take long.
+    var isOfRelay: Bool {
+        switch self {
+        case .fetch, .claim: true
+        default: false
+        }
+    }
+
+    /// Whether it fetches a file.
     var isFetch: Bool { if case .fetch = self { true } else { false } }
 
     /// Whether it runs until the chat ends.
@@ -165,6 +173,8 @@ struct Running: Sendable {
     var command: TypedCommand?
     /// Whether a line for the sender was printed.
     var isMade = false
+    /// Whether it was stopped at the end, because the relay did not answer in time.
+    var isStopped = false
     var lines: [[UInt8]] = []
     var size = 0
     /// Whether a line was dropped, because the output is too long.
@@ -185,7 +195,7 @@ struct Running: Sendable {
     private var failed: Int? { statuses.lastIndex { $0 > 1 } ?? statuses.lastIndex { $0 != 0 } }
 
     /// The status of the tool that failed, or 0.
-    var status: Int32 { failed.map { statuses[$0] } ?? 0 }
+    var status: Int32 { failed.map { isStopped ? 75 : statuses[$0] } ?? 0 }
 
     /// Whether encrypt needs a bundle of the recipient's prekeys to begin a session.
     var needsBundle: Bool { errors.contains { $0.contains("no prekey bundle to begin one") } }
@@ -204,6 +214,7 @@ struct Running: Sendable {
     /// The cause of a failure in words.
     var cause: String {
         if isOfLock { return Self.lockCause }
+        if isStopped { return "the relay did not answer before the end" }
         if let cause = Words.cause(ownErrors) { return cause }
         let place = failed ?? 0
         guard tools.indices.contains(place), statuses.indices.contains(place) else {
@@ -214,7 +225,7 @@ struct Running: Sendable {
 
     /// The cause of a failure, and the hint of the tool.
     var advice: String {
-        guard !isOfLock, let hint = Words.hint(ownErrors) else { return cause }
+        guard !isOfLock, !isStopped, let hint = Words.hint(ownErrors) else { return cause }
         return "\(cause); \(hint.contains("--attach ") ? "send it as a file with /file" : hint)"
     }
 

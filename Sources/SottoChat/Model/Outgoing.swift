@@ -17,7 +17,8 @@ struct Outgoing: Sendable {
         var number: Int?
     }
 
-    private struct Name: Sendable, Hashable {
+    /// An envelope: the copies of a message for several people can have one id.
+    struct Name: Sendable, Hashable {
         var id: String
         var to: String?
     }
@@ -71,6 +72,16 @@ struct Outgoing: Sendable {
         size -= lines.remove(at: place).size
         let envelopes = lines[..<place].filter { $0.name != nil }
         if envelopes.count < place { lines.replaceSubrange(..<place, with: envelopes) }
+    }
+
+    /// Whether an envelope is here that the outbox will keep, and is not known to have.
+    var hasKept: Bool { lines.contains(where: \.isKept) }
+
+    /// Removes the envelopes that the outbox has: `send` sends them later, also if the present one ends.
+    mutating func remove(stored names: Set<Name>) {
+        let isStored = { (line: Line) in line.isKept && line.name.map(names.contains) ?? false }
+        size -= lines.filter { $0.number != nil && isStored($0) }.reduce(0) { $0 + $1.size }
+        lines.removeAll(where: isStored)
     }
 
     /// Removes the line with a number in the input of the present `send`, which refused it.

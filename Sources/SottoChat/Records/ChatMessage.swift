@@ -186,6 +186,7 @@ struct ChatMessage: Sendable, Hashable {
         }
         if record.isTrue("damaged") {
             content = .note("damaged: the message cannot be read")
+            hasContent = false
             return true
         }
         guard let body = record["body"]?.object, let type = body["type"]?.string,
@@ -204,9 +205,7 @@ struct ChatMessage: Sendable, Hashable {
             if isOwn || body["event"]?.string == "call" { name = "*" }
         case "timer":
             hasContent = false
-            let time = body["seconds"]?.integer.flatMap { $0 > 0 ? $0 : nil }
-            content = .note(
-                time.map { "messages end after \(Words.time($0))" } ?? "messages are kept")
+            content = .note(Self.timerWords(body))
         case "repair":
             hasContent = false
             content = .note(Self.repairWords(body))
@@ -254,6 +253,11 @@ struct ChatMessage: Sendable, Hashable {
         let what = unread == 1 ? "1 message" : "\(unread) messages"
         return "\(lost); \(what) of yours may be unread, to send them again in a shell: "
             + "sotto history repeat \(shellWord(name)) --send"
+    }
+
+    static func timerWords(_ body: JSONObject) -> String {
+        let time = body["seconds"]?.integer.flatMap { $0 > 0 ? $0 : nil }
+        return time.map { "messages end after \(Words.time($0))" } ?? "messages are kept"
     }
 
     /// The words of an event that a program made on this machine.
@@ -336,6 +340,16 @@ extension ChatMessage {
         (content, isDeleted, expires) = (.note(Self.expired), true, nil)
         (isUnread, isCounted) = (false, false)
         (quote, forwarded, reactions, thumbnail) = (nil, nil, [], nil)
+    }
+
+    /// Whether it has content that can be saved in a file.
+    var hasFile: Bool {
+        if case .file = content { true } else { isData }
+    }
+
+    /// Whether a copy can go to others.
+    var isForwardable: Bool {
+        if case .note = content { isData } else { true }
     }
 
     /// The text, or the text with a file; `nil` for other content.

@@ -54,6 +54,7 @@ struct ChatConversation: Sendable, Hashable {
         case "text": return body.line("text", limit: 200) ?? ""
         case "file": return "[file \(body.line("name", limit: 40) ?? "?")]"
         case "system": return "[\(ChatMessage.systemWords(body))]"
+        case "timer": return "[\(ChatMessage.timerWords(body))]"
         case let type?: return "[\(Cells.line(type, limit: 30))]"
         case nil: return ""
         }
@@ -129,7 +130,8 @@ struct ChatGroup: Sendable, Hashable {
     var rank: String
     var members: Int
     var inviter: String
-    var post: String
+    /// The ranks that write messages, invite, change settings, and pin or delete the messages of others.
+    var post, add, edit, pin: String
     var asksForGrants: Bool
     /// The lifetime of messages in seconds.
     var timer: Int64?
@@ -151,7 +153,11 @@ struct ChatGroup: Sendable, Hashable {
         members = record.count("members")
         inviter = record.line("by") ?? ""
         let policy = record["policy"]?.object
-        post = policy?.line("post", limit: 20) ?? "member"
+        func least(_ rule: String, _ usual: String) -> String {
+            policy?.line(rule, limit: 20) ?? usual
+        }
+        (post, add) = (least("post", "member"), least("add", "admin"))
+        (edit, pin) = (least("edit", "admin"), least("pin", "moderator"))
         asksForGrants = policy?["visibility"]?.string == "granted"
         timer = record["timer"]?.integer.flatMap { $0 > 0 ? $0 : nil }
         isUnconfirmed = record.isTrue("unconfirmed")
@@ -160,13 +166,6 @@ struct ChatGroup: Sendable, Hashable {
 
     /// Whether the list shows its conversation: not before an invitation is accepted, nor after the user left or it was deleted.
     var isShown: Bool { standing == "member" && !isDeleted || standing == "unreadable" }
-
-    /// Whether the own rank permits messages.
-    var mayPost: Bool {
-        guard standing == "member", !isDeleted else { return false }
-        let own = Self.ranks.firstIndex(of: rank) ?? 0
-        return own >= Self.ranks.firstIndex(of: post) ?? 0
-    }
 }
 
 /// A member of a group, or a person who is invited, from `group participants`.

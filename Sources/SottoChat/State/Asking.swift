@@ -223,6 +223,7 @@ extension ChatState {
     }
 
     private mutating func askToBlock(_ id: String) {
+        if id == ownID { return refuse("these are your own notes: nobody is blocked") }
         if let contact = list.contact(id), contact.isBlocked {
             return refuse("\(contact.name) is blocked; /unblock ends it")
         }

@@ -120,11 +120,11 @@ package struct ChatState: Sendable {
     var announced: Int64 = 0
 
     // Troubles.
-    /// The reason why the relay does not take messages, until it takes one.
-    var sendTrouble: String?
-    /// The reason why recv does not reach the relay. recv tells it once, and tells when it is connected again.
+    /// The relays that do not take messages.
+    var relayTroubles = RelayTroubles()
+    /// The reason why recv does not reach the user's own relay. recv tells it once, and tells when it is connected again.
     var receptionTrouble: String?
-    /// Whether the relay has taken a message since ``receptionTrouble``. Then recv only waits for its next attempt.
+    /// Whether the same relay has taken a message since ``receptionTrouble``. Then recv only waits for its next attempt.
     var isReconnecting = false
     var mailTrouble: String?
     /// The ids of the messages that the list of the outbox named last.
@@ -160,6 +160,11 @@ package struct ChatState: Sendable {
     var isFinishing: Bool { finishing != nil }
     /// The time of the monotonic clock at which the program ends without waiting further, while it is to end.
     var finishLimit: Int64 = 0
+    /// The time of the monotonic clock until which a person waits for relays at the end, and whether it has passed.
+    var relayLimit: Int64 = 0
+    var isRelayGivenUp = false
+    /// The time of the monotonic clock from which the outbox is listed again at the end.
+    var nextCount: Int64 = 0
     /// The status of the first line that was not sent or not done, without a screen or at the end.
     var failure: Int32?
     var isInputEnded = false
@@ -169,6 +174,10 @@ package struct ChatState: Sendable {
     var isPrepared = false
     /// The times of the last signals that a text is typed.
     var typingSignals: [ConversationKey: Timestamp] = [:]
+    /// The conversation whose other side was told last that a text is typed, until it ends.
+    var typingTold: (key: ConversationKey, time: Timestamp)?
+    /// The times of the newest messages, by author and conversation. A typing signal from before a message can be printed after it.
+    var lastWritten: [Signal: Timestamp] = [:]
     var nextPresence: Timestamp?
     private var lastWake: Timestamp?
     /// The messages that were printed in the form of lines.
@@ -233,6 +242,7 @@ package struct ChatState: Sendable {
         if ending == nil {
             if !isPreparing { isPrepared = true }
             takeWaitingLines()
+            endTypingIfStopped()
             runRefreshes()
             runMakings()
             runMarkings()

@@ -74,17 +74,20 @@ extension ChatState {
         case .members:
             show(
                 "members: name, rank, nickname, id", "group", ["participants", "--text", "--", who])
-        case .grant: named(rest) { $0.grant(who, $1) }
+        case .grant:
+            named(rest, unless: { $0.obstacle(toGrant: $1, in: $2) }) { $0.grant(who, $1) }
         case .invite:
             if rest.isEmpty {
                 refuse("/invite needs the name of a contact")
+            } else if let obstacle = list.group(who).flatMap({ obstacle(toInvite: rest, to: $0) }) {
+                refuse(obstacle)
             } else {
                 make(
                     "group", ["invite", "--", who, rest], success: "invited \(rest)",
                     reads: [.groups, .members])
             }
         case .remove:
-            named(rest) { state, id in
+            named(rest, unless: { $0.obstacle(toRemove: $1, from: $2) }) { state, id in
                 let (name, group) = (state.name(of: id), state.groupName(who))
                 let isInvited = state.isInvited(id)
                 state.ask(
@@ -95,6 +98,8 @@ extension ChatState {
                             : "remove \(name) from the group \(group)?",
                         yes: isInvited ? "takes it back" : "removes", no: "does nothing"))
             }
+        case .leave where list.group(who)?.obstacle != nil:
+            refuse(list.group(who)?.obstacle ?? "")
         case .leave where isOnlyOwner:
             refuse(
                 "you are the only owner: sotto group role \(shellWord(groupName(who))) WHO owner --send, or sotto group delete \(shellWord(groupName(who))) --send"
@@ -118,8 +123,11 @@ extension ChatState {
     /// Whether a person is invited into the open group and has not joined.
     func isInvited(_ id: String) -> Bool { members.contains { $0.id == id && $0.isInvited } }
 
-    /// Runs an action on a member, or on an invited person, with a name or the beginning of an id.
-    private mutating func named(_ name: String, _ action: (inout ChatState, String) -> Void) {
+    /// Runs an action on a member, or on an invited person, with a name or the beginning of an id, unless it must fail.
+    private mutating func named(
+        _ name: String, unless obstacle: (ChatState, String, ChatGroup) -> String?,
+        _ action: (inout ChatState, String) -> Void
+    ) {
         let wanted = name.lowercased()
         let found = members.filter {
             $0.name.lowercased() == wanted || (name.count >= 8 && $0.id.hasPrefix(wanted))
@@ -127,6 +135,8 @@ extension ChatState {
         guard !name.isEmpty, let member = found.first, found.count == 1 else {
             return refuse("the name or the id of one member is needed; /members lists them")
         }
+        let group = conversation.flatMap { list.group($0.key.who) }
+        if let cause = group.flatMap({ obstacle(self, member.id, $0) }) { return refuse(cause) }
         action(&self, member.id)
     }
 

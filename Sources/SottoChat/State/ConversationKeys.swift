@@ -44,13 +44,12 @@ extension ChatState {
     private mutating func editLast() {
         guard !isCatchingUp else { return say("your last message is not stored yet") }
         guard let message = conversation?.lastOwn else { return select(-1) }
+        if let obstacle = obstacle(to: .edit, message) { return refuse(obstacle) }
         edit(message)
     }
 
     mutating func edit(_ message: ChatMessage) {
-        guard message.isOwn, let text = message.plainText else {
-            return refuse("only your own texts can be changed")
-        }
+        guard let text = message.plainText else { return }
         guard !message.isTextCut else { return refuse("this text is too long to be changed here") }
         guard editor.isEmpty else { return say(Self.fullLine) }
         conversation?.selection = nil

@@ -12,6 +12,8 @@ extension ChatState {
         guard !isFinishing else { return endCounting(status) }
         finishing = status
         finishLimit = uptime + Self.finishMilliseconds
+        relayLimit = uptime + Self.relayMilliseconds
+        endTyping()
         for contact in presenceContacts {
             make("compose", ["presence", "--offline", contact.id], isQuiet: true)
         }
@@ -21,11 +23,16 @@ extension ChatState {
 
     /// The time in which everything that was asked for is done at the end, after the last transfer of a file.
     private static let finishMilliseconds: Int64 = 60_000
+    /// The time for which a person waits for relays at the end, after the work on this machine.
+    private static let relayMilliseconds: Int64 = 1_500
 
     mutating func endIfFinished() {
         guard let finishing else { return }
+        limitRelays()
         let isSending = sender.id != nil && isSenderClosing
-        if isSending || running.values.contains(where: \.job.isFetch) {
+        if !options.isInteractive,
+            isSending || running.values.contains(where: \.job.isFetch)
+        {
             finishLimit = uptime + Self.finishMilliseconds
         }
         guard uptime < finishLimit else {
@@ -40,7 +47,11 @@ extension ChatState {
                 isSenderClosing = true
                 effects.append(.closeInput(id))
             }
-            return
+            guard isRelayGivenUp else { return }
+            guard isCounted, !outgoing.hasKept, isSenderClosing else { return listOutbox() }
+            if isRunning(.waiting) { return }
+            effects.append(.stop(id))
+            return endCounting(finishing == 0 ? failure ?? 0 : finishing)
         }
         if !queued.isEmpty || refreshes.contains(.waiting), !isCounted {
             (isCounted, queued) = (true, [])
@@ -57,6 +68,29 @@ extension ChatState {
             refuse("not everything was sent: send ends with an error")
         }
         endCounting(finishing == 0 ? failure ?? 0 : finishing)
+    }
+
+    /// Gives relays up that do not answer a person in time: what waits for them is in the outbox, or is named at the end.
+    private mutating func limitRelays() {
+        guard options.isInteractive else { return }
+        let works = running.values.contains { $0.job.mustFinish && !$0.job.isOfRelay }
+        if !isRelayGivenUp {
+            if works { relayLimit = uptime + Self.relayMilliseconds }
+            isRelayGivenUp = uptime >= relayLimit
+        }
+        guard isRelayGivenUp else { return }
+        for (id, run) in running where run.job.isOfRelay && !run.isStopped {
+            running[id]?.isStopped = true
+            effects.append(.stop(id))
+        }
+    }
+
+    /// Looks which envelopes the outbox has, so that the sender can be stopped.
+    private mutating func listOutbox() {
+        guard uptime >= nextCount, !isRunning(.waiting) else { return }
+        (nextCount, isCounted) = (uptime + 500, true)
+        refreshes.remove(.waiting)
+        run(.waiting, "send", ["--list", "--json"])
     }
 
     /// Ends at once, and says how many messages the relay has not taken.

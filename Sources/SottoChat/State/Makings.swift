@@ -71,7 +71,9 @@ extension ChatState {
         let isDone = run.status == 0
         if !isDone {
             let text = pending.first { $0.number == making.pending }
-            if run.needsBundle, !run.isMade, !making.hasClaimed, case .person(let id)? = text?.key {
+            if run.needsBundle, !run.isMade, !making.hasClaimed, !isRelayGivenUp,
+                case .person(let id)? = text?.key
+            {
                 self.run(.claim(making), "recv", ["-q", "--bundle", id])
                 return
             }

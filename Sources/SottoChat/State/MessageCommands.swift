@@ -46,6 +46,7 @@ extension ChatState {
                         : "no message is here for /\(command.rawValue)"))
         }
         let number = message.number
+        if let obstacle = obstacle(to: command, message) { return refuse(obstacle) }
         switch command {
         case .reply: text.isEmpty ? (subject = .reply(number)) : take(text, for: .reply(number))
         case .edit: text.isEmpty ? edit(message) : take(text, for: .edit(number))
@@ -130,16 +131,13 @@ extension ChatState {
             run(.save(message.number), "history", ["save", "-q", "\(message.number)"])
             return
         }
-        guard case .file(let name, _, _) = message.content else {
-            return refuse("this message has no file")
-        }
+        guard case .file(let name, _, _) = message.content else { return }
         conversation?.selection = nil
         say("fetching \(name)")
         run(.fetch(message.number), "recv", ["-q", "--blob", "\(message.number)", "--keep"])
     }
 
     mutating func copy(_ message: ChatMessage) {
-        guard message.plainText != nil else { return refuse("this message has no text") }
         conversation?.selection = nil
         run(.copy(message.number), "history", ["show", "--json", "--", "\(message.number)"])
     }

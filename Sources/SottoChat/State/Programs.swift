@@ -105,7 +105,7 @@ extension ChatState {
                 (receptionTrouble, isReconnecting) = (Words.cause([line]), false)
             } else if line.contains("reconnected to") {
                 receptionTrouble = nil
-                noteReached()
+                noteReached(line.pieces(between: "reconnected to ").last.map(String.init))
             } else if line.contains("not decrypted here") {
                 receiveAgain()
             }
@@ -178,7 +178,10 @@ extension ChatState {
     }
 
     private mutating func endFetching(_ number: Int64, _ run: Running) {
-        guard run.status == 0 else { return refuse(run.advice, status: run.status) }
+        guard run.status == 0 else {
+            let later = run.isStopped ? "; to save the file: sotto save \(number)" : ""
+            return refuse(run.advice + later, status: run.status)
+        }
         self.run(.save(number), "history", ["save", "-q", "\(number)"])
     }
 
@@ -262,14 +265,27 @@ extension ChatState {
     private mutating func endOutbox(_ run: Running) {
         outbox.id = nil
         // The sender can hold the queue; then it tells the trouble.
-        if run.status == 75, !run.cause.contains("another send holds") { sendTrouble = run.cause }
+        if run.status == 75 {
+            for line in run.errors {
+                guard line.contains(": error: "), !line.contains("another send holds"),
+                    let cause = Words.cause([line])
+                else { continue }
+                relayTroubles.note(error: cause)
+            }
+        }
         refreshes.formUnion([.waiting, .newest])
         restart(\.outbox)
     }
 
-    /// Notes that the relay is reached again: what waits is sent now.
-    mutating func noteReached() {
-        if sendTrouble != nil || isReconnecting, outbox.restart != nil { outbox.restart = now }
-        sendTrouble = nil
+    /// Notes that a relay is reached again: what waits is sent now.
+    mutating func noteReached(_ relay: String?) {
+        let hadTrouble = relayTroubles.end(relay)
+        if hadTrouble || isReconnecting, outbox.restart != nil { outbox.restart = now }
+    }
+
+    /// Whether the trouble of recv is about a relay.
+    func isReceptionTrouble(of relay: String) -> Bool {
+        receptionTrouble?.pieces(between: relay).dropFirst()
+            .contains { $0.first?.isNumber != true } ?? false
     }
 }

@@ -4,7 +4,11 @@ import SottoBytes
 /// Records of the tools.
 extension ChatState {
     /// The seconds after which a signal ends.
-    private static let signalSeconds: [Signal.Kind: Int64] = [.typing: 15, .presence: 60]
+    private static let signalSeconds: [Signal.Kind: Int64] = [
+        .typing: typingLifetime, .presence: 60,
+    ]
+    /// The most authors whose last message is known.
+    private static let writtenLimit = 1_000
 
     // MARK: Pages
 
@@ -64,12 +68,19 @@ extension ChatState {
 
     /// Takes the list of the outbox. What waits there is sent at once, and then tried again.
     private mutating func takeWaiting(_ records: [JSONObject]) {
-        queued = Set(
-            records.filter {
-                $0.isA("queued") && $0["to"] != nil && $0["kind"]?.string != "blob"
-            }.compactMap {
-                $0["id"]?.string
+        let names = records.compactMap { record -> Outgoing.Name? in
+            guard record.isA("queued"), record["kind"]?.string != "blob",
+                let id = record["id"]?.string, let to = record["to"]?.string
+            else { return nil }
+            return Outgoing.Name(id: id, to: to)
+        }
+        queued = Set(names.map(\.id))
+        relayTroubles.keep(
+            records.compactMap { record in
+                guard let to = record["to"]?.string else { return nil }
+                return (record["relay"]?.string, to)
             })
+        if isRelayGivenUp { outgoing.remove(stored: Set(names)) }
         guard !queued.isEmpty else {
             (outbox.attempts, outbox.restart) = (0, nil)
             return
@@ -256,6 +267,7 @@ extension ChatState {
         let type = record["body"]?.object?["type"]?.string ?? ""
         refreshes.insert(.conversations)
         if type == "group" { return takeGroupNews(record) }
+        if type == "edit" || !ChatMessage.events.contains(type) { endTyping(by: record) }
         // A key that was accepted changes who the senders of the requests are.
         if type == "system" || type == "profile" { refreshes.formUnion([.contacts, .requests]) }
         // Its messages can begin to have forward secrecy, and another program can have added the contact.
@@ -282,8 +294,19 @@ extension ChatState {
             }
             refreshes.insert(.newest)
         }
-        signals[Signal(id: message.author, kind: .typing, key: message.key)] = nil
         announce(message)
+    }
+
+    /// Ends the typing signal of the author of a message or of an edit.
+    private mutating func endTyping(by record: JSONObject) {
+        guard let from = record.line("from"), record["direction"]?.string != "sent" else { return }
+        let signal = Signal(
+            id: from, kind: .typing, key: record.line("group").map { .group($0) } ?? .person(from))
+        signals[signal] = nil
+        guard let time = record.time("time"),
+            lastWritten.count < Self.writtenLimit || lastWritten[signal] != nil
+        else { return }
+        lastWritten[signal] = max(time, lastWritten[signal] ?? time)
     }
 
     /// Reads again the lists that any program changed.
@@ -294,7 +317,8 @@ extension ChatState {
             case "contacts": refreshes.formUnion([.contacts, .conversations, .members])
             case "groups": refreshes.formUnion([.groups, .conversations, .members])
             case "requests": refreshes.insert(.requests)
-            case "conversations": refreshes.insert(.conversations)
+            // A message of the open one can be deleted here by another program.
+            case "conversations": refreshes.formUnion([.conversations, .changed])
             default: break
             }
         }
@@ -396,6 +420,12 @@ extension ChatState {
         let signal = Signal(
             id: Cells.line(from, limit: 80), kind: kind, key: kind == .typing ? key : nil)
         let isOn = ["started", "online"].contains(body["state"]?.string ?? "")
+        // Both ways from decrypt to here are separate, so the signal can come after the message that ended it.
+        if kind == .typing, let time = record.time("time"), let last = lastWritten[signal],
+            time <= last
+        {
+            return
+        }
         guard signals.count < 1_000 || signals[signal] != nil else { return }
         signals[signal] =
             isOn ? Timestamp(seconds: now.seconds + (Self.signalSeconds[kind] ?? 15)) : nil
@@ -420,15 +450,17 @@ extension ChatState {
         let id = record["id"]?.string ?? ""
         switch record["status"]?.string {
         case "stored", "duplicate", "accepted":
-            noteReached()
-            isReconnecting = receptionTrouble != nil
+            let relay = record["relay"]?.string
+            noteReached(relay)
+            if let relay, isReceptionTrouble(of: relay) { isReconnecting = true }
             if !queued.isEmpty { refreshes.insert(.waiting) }
             conversation?.set(.stored, ofID: id)
         case "queued", "deferred":
             conversation?.set(.queued, ofID: id)
             refreshes.insert(.waiting)
-            sendTrouble =
-                record.line("reason", limit: 200) ?? "the relay does not take messages now"
+            relayTroubles.note(
+                record["relay"]?.string ?? "", record.line("reason", limit: 200),
+                to: record["to"]?.string, answers: record["status"]?.string == "deferred")
         case "rejected", "expired", "dropped":
             conversation?.set(.failed, ofID: id)
             // A signal is dropped if the relay is not reached at once.

@@ -46,19 +46,50 @@ extension ChatState {
         case .down, .selectDown, .backTab: select(1)
         case .escape: conversation?.selection = nil
         case .pageUp, .pageDown: return false
-        case .enter, .text("r"): begin(.reply(number))
-        case .text("+"), .text("t"): begin(.react(number))
-        case .text("e"): edit(message)
-        case .text("d"), .delete: askToDelete(message)
-        case .text("p"): togglePin(message)
-        case .text("f"): begin(.forward(number))
-        case .text("s"): save(message)
-        case .text("c"), .text("y"): copy(message)
-        case .text("i"): showInfo(number)
         default:
-            say(Self.selectionKeys + "  Esc back")
+            guard let action = Self.action(of: key) else {
+                say(selectionKeys(for: message) + "  Esc back")
+                break
+            }
+            if let obstacle = obstacle(to: action, message) {
+                refuse(obstacle)
+            } else {
+                status = nil
+                act(action, on: message)
+            }
         }
         return true
+    }
+
+    /// Returns the action of a key on a selected message.
+    private static func action(of key: Key) -> SlashCommand? {
+        switch key {
+        case .enter, .text("r"): .reply
+        case .text("+"), .text("t"): .react
+        case .text("e"): .edit
+        case .text("d"), .delete: .delete
+        case .text("p"): .pin
+        case .text("f"): .forward
+        case .text("s"): .save
+        case .text("c"), .text("y"): .copy
+        case .text("i"): .info
+        default: nil
+        }
+    }
+
+    private mutating func act(_ action: SlashCommand, on message: ChatMessage) {
+        switch action {
+        case .reply: begin(.reply(message.number))
+        case .react: begin(.react(message.number))
+        case .forward: begin(.forward(message.number))
+        case .edit: edit(message)
+        case .delete: askToDelete(message)
+        case .pin: togglePin(message)
+        case .save: save(message)
+        case .copy: copy(message)
+        case .info: showInfo(message.number)
+        default: break
+        }
     }
 
     /// Takes a key while a text is selected that was not sent.
@@ -85,9 +116,16 @@ extension ChatState {
 
     /// The reason why a text is not put into the line.
     static let fullLine = "the line is not empty: Ctrl-U clears it"
-    /// The keys for a message.
-    static let selectionKeys =
-        "r reply  + react  e edit  d delete  p pin  f forward  s save  c copy  i info"
+    /// Returns the keys for a message: those whose actions can succeed.
+    func selectionKeys(for message: ChatMessage) -> String {
+        let keys: [(action: SlashCommand, words: String)] = [
+            (.reply, "r reply"), (.react, "+ react"), (.edit, "e edit"), (.delete, "d delete"),
+            (.pin, message.isPinned ? "p unpin" : "p pin"), (.forward, "f forward"),
+            (.save, "s save"), (.copy, "c copy"), (.info, "i info"),
+        ]
+        return keys.filter { obstacle(to: $0.action, message) == nil }.map(\.words)
+            .joined(separator: "  ")
+    }
     /// The keys for a text that was not sent.
     static let pendingKeys = "not sent:  e edit and send again  d remove  c copy  Esc back"
 

@@ -7,6 +7,7 @@ extension ChatState {
         guard isTime || time == "off" else {
             return refuse("/timer needs a time such as 30m, 8h or 7d, or off")
         }
+        if let obstacle = obstacle(toTimerIn: key) { return refuse(obstacle) }
         if case .group(let id) = key {
             make(
                 "group", ["timer", "--", id, time], success: "timer \(time)",

@@ -45,19 +45,7 @@ extension ChatState {
     private var obstacle: String? {
         if isFinishing { return "not sent: the chat ends" }
         if isLocked { return Running.lockCause }
-        if case .person(let id)? = conversation?.key, let contact = list.contact(id) {
-            if contact.isBlocked {
-                return "\(contact.name) is blocked, and an answer is dropped; /unblock ends it"
-            }
-            if let change = contact.keyChange { return change }
-        }
-        guard case .group(let id)? = conversation?.key, let group = list.group(id), !group.mayPost
-        else { return nil }
-        if group.standing == "invited" { return "you have not joined; /questions asks" }
-        if group.isDeleted { return "the group was deleted" }
-        return group.standing == "member"
-            ? "your rank here is \(group.rank); messages need the rank \(group.post)"
-            : "you are not a member of the group"
+        return conversation.flatMap { obstacle(in: $0.key) }
     }
 
     /// Makes a message with a typed text, which is shown until the history has it. A text that cannot be sent stays in the line.
@@ -84,6 +72,8 @@ extension ChatState {
             number: lastPending, key: key, text: text, time: now, subject: subject)
         pending.append(typed)
         conversation?.add(typed)
+        // The message ends the signal.
+        if typingTold?.key == key { typingTold = nil }
         make("compose", arguments, input: input ?? text, pending: lastPending, reads: reads)
     }
 

@@ -3,6 +3,8 @@ import Sotto
 /// Actions that depend on the time.
 extension ChatState {
     private static let typingSeconds: Int64 = 10
+    /// The seconds after which a typing signal ends. The next one comes before, also if it needs two seconds.
+    static let typingLifetime: Int64 = 12
     private static let presenceSeconds: Int64 = 50
     /// The most contacts that get presence signals.
     private static let presenceLimit = 20
@@ -77,13 +79,31 @@ extension ChatState {
         else { return }
         typingSignals = typingSignals.filter { now.seconds - $0.value.seconds < Self.typingSeconds }
         guard typingSignals[key] == nil else { return }
-        typingSignals[key] = now
+        (typingSignals[key], typingTold) = (now, (key, now))
         make("compose", ["typing", key.who], isQuiet: true)
+    }
+
+    /// Tells the other side that the text is not typed any more: the line is empty, or another conversation is open. A message tells it
+    /// by itself.
+    mutating func endTypingIfStopped() {
+        guard let told = typingTold else { return }
+        guard conversation?.key == told.key, !editor.isEmpty else { return endTyping() }
+    }
+
+    mutating func endTyping() {
+        guard let (key, time) = typingTold else { return }
+        typingTold = nil
+        // The other side has ended an older signal itself.
+        guard now.seconds - time.seconds < Self.typingLifetime, isTypingTold(in: key), !isLocked
+        else { return }
+        make("compose", ["typing", "--stop", key.who], isQuiet: true)
     }
 
     private func isTypingTold(in key: ConversationKey) -> Bool {
         switch key {
         case .person(let id): list.contact(id)?.sendsTyping == true
+        // The members of another group are not known here.
+        case .group where conversation?.key != key: true
         case .group:
             members.contains { member in
                 list.contact(member.id)?.sendsTyping == true && !member.isMe && !member.isInvited

@@ -1,7 +1,8 @@
 /// Writes screens to a terminal: only the rows that differ from the screen before.
 ///
 /// Each row is written from its first column after it was erased, and the terminal does not wrap, so that a character whose width the
-/// terminal sees differently displaces nothing in another row.
+/// terminal sees differently displaces nothing in another row. After such a character, each span begins at a column that is given, so
+/// that the columns of the list stay in their places.
 package struct Painter: Sendable {
     /// Whether colours are used. Without them bold, dim and reversed text remains.
     package var hasColor: Bool
@@ -32,7 +33,14 @@ package struct Painter: Sendable {
             let isSame = isNew ? row.isEmpty : shown?.rows[index] == row
             if isSame { continue }
             out += "\u{1B}[\(index + 1);1H\u{1B}[2K"
-            for span in row { append(span, to: &out) }
+            var (column, isCertain) = (0, true)
+            for span in row {
+                if !isCertain { out += "\u{1B}[\(column + 1)G" }
+                append(span, to: &out)
+                let width = Cells.width(span.text)
+                isCertain = isCertain && span.text.unicodeScalars.count == width
+                column += width
+            }
         }
         if let cursor = screen.cursor {
             out += "\u{1B}[\(cursor.row + 1);\(cursor.column + 1)H\u{1B}[?25h"

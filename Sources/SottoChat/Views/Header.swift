@@ -1,3 +1,5 @@
+import SottoBytes
+
 /// The first row.
 extension ChatState {
     var header: [Screen.Span] {
@@ -22,7 +24,7 @@ extension ChatState {
 
     private var headerOfList: [String] {
         let online =
-            trouble != nil
+            !hasSignals
             ? []
             : Set(signals.keys.filter { $0.kind == .presence }.map(\.id)).compactMap {
                 list.contact($0)?.name
@@ -44,7 +46,7 @@ extension ChatState {
                     ? "CHANGED KEY" : contact.isVerified ? "verified" : "not verified")
             if contact.isBlocked { facts.append("blocked") }
             facts.append(contact.hasForwardSecrecy ? "forward secrecy" : "no forward secrecy yet")
-            if isOn(.presence, id, nil), trouble == nil { facts.append("online") }
+            if isOn(.presence, id, nil), hasSignals { facts.append("online") }
         case .group(let id):
             name = "# " + name
             guard let group = list.group(id) else { break }
@@ -67,14 +69,68 @@ extension ChatState {
 
     /// The present trouble in a few words.
     var trouble: String? {
+        if let trouble = receptionWords { return trouble }
+        if let trouble = relayWords { return trouble }
+        if sender.restart != nil { return "send starts again" }
+        if isRelaySilent { return "\(relayName) does not answer" }
+        return nil
+    }
+
+    /// The trouble because of which nothing is received.
+    private var receptionWords: String? {
         if isLocked { return "locked" }
         if news.restart != nil { return "history starts again" }
-        if receptionTrouble != nil, isReconnecting { return "reconnecting" }
-        if receptionTrouble ?? sendTrouble != nil { return "relay not reached" }
-        if presentMailTrouble != nil { return "no mail is received" }
-        if sender.restart != nil { return "send starts again" }
-        if isRelaySilent { return "relay does not answer" }
-        return nil
+        if receptionTrouble != nil {
+            return isReconnecting ? "reconnecting" : "your relay \(unreached)"
+        }
+        return presentMailTrouble == nil ? nil : "no mail is received"
+    }
+
+    private var isNarrow: Bool { options.columns < 60 }
+
+    private var unreached: String { isNarrow ? "gone" : "not reached" }
+
+    /// Whether the signals of other people come.
+    var hasSignals: Bool { receptionWords == nil }
+
+    /// The trouble with a relay of other people: that of the open conversation, else the only one.
+    private var relayTrouble: (key: String, value: RelayTroubles.Trouble)? {
+        let all = relayTroubles.relays
+        let open = conversation?.key.who ?? ""
+        return all.first { $0.value.people.contains(open) } ?? (all.count == 1 ? all.first : nil)
+    }
+
+    /// The reason of the trouble that the header has.
+    var relayTroubleReason: String? { relayTrouble?.value.reason }
+
+    private var relayWords: String? {
+        guard let (address, trouble) = relayTrouble else {
+            let count = relayTroubles.relays.count
+            return count > 0 ? "\(count) relays \(unreached)" : nil
+        }
+        let state = trouble.answers ? isNarrow ? "full" : "takes nothing now" : unreached
+        let open = conversation?.key.who ?? ""
+        let person = trouble.people.contains(open) ? open : trouble.people.first
+        if trouble.people.count == 1 || person == open,
+            let name = person.flatMap({ list.contact($0)?.name })
+        {
+            return "\(relay(of: name)) \(state)"
+        }
+        let host = address.pieces(between: "://").last.map(String.init) ?? ""
+        let limit = max(8, options.columns / 3)
+        return host.isEmpty ? "a relay \(state)" : "\(Cells.line(host, limit: limit)) \(state)"
+    }
+
+    /// The relay of the open conversation.
+    private var relayName: String {
+        guard case .person(let id)? = conversation?.key, let contact = list.contact(id) else {
+            return "a relay"
+        }
+        return relay(of: contact.name)
+    }
+
+    private func relay(of name: String) -> String {
+        Cells.line(name, limit: max(6, options.columns / 6)) + "'s relay"
     }
 
     /// The reason why recv and decrypt do not run now.

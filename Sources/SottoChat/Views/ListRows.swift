@@ -23,9 +23,10 @@ extension ChatState {
         let first = max(0, min(chosen - height / 2, items.count - height))
         let shown = items[first..<min(items.count, first + height)]
         let digits = "\(items.count)".count
+        // Quotation marks are around some names. The count, the time and the mark need 16 columns.
         let nameWidth = min(
-            max(12, items.reduce(0) { max($0, Cells.width($1.name)) }),
-            options.columns < 60 ? 14 : 24)
+            max(12, items.reduce(0) { max($0, Cells.width($1.name) + 2) }),
+            max(options.columns * 3 / 10, min(14, options.columns - digits - 18)))
         return padded(
             shown.enumerated().map { offset, item in
                 row(
@@ -56,9 +57,7 @@ extension ChatState {
                 Screen.Span(
                     " " + MessageRows.spaces(4 - count.count) + count, unread > 0 ? .alert : .plain)
             )
-            if options.columns >= 50 {
-                row.append(Screen.Span(" " + MessageRows.padded(time, 6), .dim))
-            }
+            row.append(Screen.Span(" " + MessageRows.padded(time, 6), .dim))
             row.append(Screen.Span(" \(mark) "))
             row.append(Screen.Span(last, style))
         }
@@ -102,7 +101,7 @@ extension ChatState {
         case .chat: return "~"
         case .person(let id):
             if list.contact(id)?.hasChangedKey == true { return "!" }
-            if isOn(.presence, id, nil), trouble == nil { return "●" }
+            if isOn(.presence, id, nil), hasSignals { return "●" }
             return list.contact(id)?.isVerified == true ? "✓" : " "
         }
     }

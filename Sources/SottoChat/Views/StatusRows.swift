@@ -40,7 +40,9 @@ extension ChatState {
     /// The words for the keys of a selected message, or for the use of Enter.
     private var modeWords: String? {
         if case .pending? = conversation?.selection { return Self.pendingKeys }
-        if conversation?.selection != nil { return Self.selectionKeys }
+        if let number = conversation?.selection?.message {
+            return conversation?.message(number).map { selectionKeys(for: $0) }
+        }
         return subject.map { words(for: $0) }
     }
 
@@ -60,7 +62,7 @@ extension ChatState {
             if let count = open.unreadAbove {
                 return [Screen.Span("── \(count) unread above: PageUp ──", .alert)]
             }
-            if let trouble = receptionTrouble ?? sendTrouble ?? presentMailTrouble {
+            if let trouble = receptionTrouble ?? presentMailTrouble ?? relayTroubleReason {
                 return [Screen.Span(trouble, .dim)]
             }
             return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]

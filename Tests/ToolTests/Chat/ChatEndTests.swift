@@ -122,6 +122,27 @@ import Testing
         #expect(history.first?["status"]?.string == "queued")
     }
 
+    /// Ctrl-D does not wait for a relay that accepts the connection and is silent, and the message waits in the outbox.
+    @Test func aRelayThatHangsDoesNotHoldTheEnd() throws {
+        let relay = SilentRelay()
+        defer { withExtendedLifetime(relay) {} }
+        let terminal = try stage.chat(
+            they.alice, with: "bob", columns: 100, environment: ["SOTTO_RELAY": relay.url])
+        try terminal.waitFor("no messages yet")
+        try terminal.enter("for later")
+        try terminal.waitFor("me  for later …")
+        let clock = ContinuousClock()
+        let start = clock.now
+        try terminal.press("C-d")
+        try terminal.waitFor("ended 0")
+        // It took 55 seconds. Other tests can run at the same time.
+        #expect(clock.now - start < .seconds(20))
+        try terminal.waitFor("sotto chat: 1 message waits: it is sent by the next sotto chat or")
+        terminal.end()
+        #expect(try stage.areEnded(they.alice))
+        #expect(try they.alice.run("send", ["--list", "--json"]).lines.count == 1)
+    }
+
     /// A line that was not sent stays on the terminal.
     @Test func anUnsentLineIsPrinted() throws {
         let terminal = try stage.chat(they.alice, with: "bob")

@@ -141,21 +141,10 @@ import Testing
 
     /// A relay that does not answer keeps send waiting.
     @Test func anInterruptedMessageWaitsInTheOutbox() throws {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(listener) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        withUnsafeMutablePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                _ = bind(listener, address, size)
-                _ = listen(listener, 8)
-                _ = getsockname(listener, address, &size)
-            }
-        }
+        let relay = SilentRelay()
+        defer { withExtendedLifetime(relay) {} }
         var environment = world.environment("alice")
-        environment["SOTTO_RELAY"] = "tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
+        environment["SOTTO_RELAY"] = relay.url
         let session = try TerminalSession(
             world.home.command(
                 "sotto", ["say", "--attach", "photo.txt", "bob", "later"], environment: environment),
