@@ -45,6 +45,8 @@ public final class StateTransaction {
     var groups: [GroupID: StoredGroup] = [:]
     /// Whether a chain or a change arrived, so that held messages may open.
     package internal(set) var hasGroupNews = false
+    /// The messages to groups that were prepared, each with ``Connection/allChanges`` after it.
+    var preparedMessages: [GroupID: (sending: GroupSending, changes: Int64)] = [:]
     /// The waiting changes of groups that were read, by the number of the group.
     var waitingChanges: [Int64: [GroupChange]] = [:]
     /// The entries into each group that did not make their author a member, with the number of changes that the log had.
