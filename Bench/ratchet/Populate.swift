@@ -34,7 +34,8 @@ enum Populate {
             for number in 1...max(1, Int(arguments[2]) ?? 1) {
                 let peer = Identity(mnemonic: Mnemonic(randomWordCount: 12), name: "p\(number)")
                 let publication = PreKeyPublication(
-                    by: peer, signedPreKey: SecretPreKey(.signed, id: 1).signed(by: peer, at: .now()),
+                    by: peer,
+                    signedPreKey: SecretPreKey(.signed, id: 1).signed(by: peer, at: .now()),
                     pqSignedPreKey: SecretPreKey(.postQuantum, id: 2).signed(by: peer, at: .now()),
                     oneTimePreKeys: [])
                 try transaction.save(
