@@ -17,6 +17,8 @@ public final class StateTransaction {
     var sessions: [KeyID: [SessionSlot]] = [:]
     /// The peers of whom ``sessions`` has all sessions and not only the recent ones.
     var readWhole: Set<KeyID> = []
+    /// The sessions that ``computeSessions(with:on:)`` computed and that did not begin yet, with their bundles.
+    var computedSessions: [KeyID: (bundle: PreKeyBundle, session: PeerSession)] = [:]
     /// The receiving chains from which messages are opened before their turn, by the tags of their sessions.
     var aheadChains: [[UInt8]: AheadChain] = [:]
     var contacts: [KeyID: Contact?] = [:]
