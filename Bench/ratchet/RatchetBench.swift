@@ -12,6 +12,9 @@ struct RatchetBench {
         if CommandLine.arguments.count == 7, CommandLine.arguments[1] == "populate" {
             return try Populate.run(Array(CommandLine.arguments[2...]))
         }
+        if CommandLine.arguments.count == 5, CommandLine.arguments[1] == "bundles" {
+            return try Populate.keepBundles(Array(CommandLine.arguments[2...]))
+        }
         if CommandLine.arguments.dropFirst() == ["lengths"] { return try Lengths.print() }
         let seconds = CommandLine.arguments.count > 1 ? Double(CommandLine.arguments[1]) ?? 2 : 2
         let people = try People()

@@ -96,7 +96,17 @@ public struct JSONObject: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// The members by the UTF-16 code units of their names.
     fileprivate var sortedMembers: [(name: String, value: JSON)] {
-        members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
+        members.sorted { Self.isBefore($0.name, $1.name) }
+    }
+
+    /// Whether a name is before another one by UTF-16 code units: in the order of the UTF-8 bytes, but a character beyond U+FFFF,
+    /// whose first byte is 0xF0 or above, is before those from U+E000 to U+FFFF.
+    static func isBefore(_ a: String, _ b: String) -> Bool {
+        guard let (own, other) = zip(a.utf8, b.utf8).first(where: { $0 != $1 }) else {
+            return a.utf8.count < b.utf8.count
+        }
+        let isMixed = min(own, other) >= 0xEE && (own >= 0xF0) != (other >= 0xF0)
+        return isMixed ? own >= 0xF0 : own < other
     }
 
     /// Returns the object as ``JSON/sorted()`` does.

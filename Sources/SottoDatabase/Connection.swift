@@ -2,7 +2,7 @@ import CSQLite
 
 /// The connection of a ``DurableDatabase`` during ``DurableDatabase/use(_:)``, whose errors are `Failure`s.
 package struct Connection<Failure: DatabaseFailure> {
-    let database: DurableDatabase
+    @usableFromInline let database: DurableDatabase
 
     // The generic functions are inlinable: a parameter pack that is not specialized costs more than a short statement.
 
@@ -19,7 +19,8 @@ package struct Connection<Failure: DatabaseFailure> {
     @usableFromInline
     func prepared(_ sql: String) throws(Failure) -> PreparedStatement<Failure> {
         do throws(DatabaseError) {
-            return PreparedStatement(handle: try database.statement(sql), path: database.path)
+            let (handle, erases) = try database.statement(sql)
+            return PreparedStatement(handle: handle, path: database.path, erases: erases)
         } catch {
             throw Failure(error)
         }
@@ -33,6 +34,7 @@ package struct Connection<Failure: DatabaseFailure> {
         let statement = try statement(sql, repeat each values)
         defer { statement.reset() }
         while try statement.step() {}
+        if statement.erases, changes > 0 { database.noteErasure() }
     }
 
     /// Returns `read` of the statement's first row, or `nil` if it has no row.
@@ -87,6 +89,9 @@ package struct Connection<Failure: DatabaseFailure> {
 
     /// The number of rows that the last statement changed.
     package var changes: Int { Int(sqlite3_changes(database.handle)) }
+
+    /// The number of rows that all statements of the connection changed.
+    package var allChanges: Int64 { sqlite3_total_changes64(database.handle) }
 
     /// The row id of the last inserted row.
     package var lastRow: Int64 { sqlite3_last_insert_rowid(database.handle) }

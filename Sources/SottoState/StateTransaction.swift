@@ -17,6 +17,8 @@ public final class StateTransaction {
     var sessions: [KeyID: [SessionSlot]] = [:]
     /// The peers of whom ``sessions`` has all sessions and not only the recent ones.
     var readWhole: Set<KeyID> = []
+    /// The sessions that ``computeSessions(with:on:)`` computed and that did not begin yet, with their bundles.
+    var computedSessions: [KeyID: (bundle: PreKeyBundle, session: PeerSession)] = [:]
     /// The receiving chains from which messages are opened before their turn, by the tags of their sessions.
     var aheadChains: [[UInt8]: AheadChain] = [:]
     var contacts: [KeyID: Contact?] = [:]
@@ -45,6 +47,8 @@ public final class StateTransaction {
     var groups: [GroupID: StoredGroup] = [:]
     /// Whether a chain or a change arrived, so that held messages may open.
     package internal(set) var hasGroupNews = false
+    /// The messages to groups that were prepared, each with ``Connection/allChanges`` after it.
+    var preparedMessages: [GroupID: (sending: GroupSending, changes: Int64)] = [:]
     /// The waiting changes of groups that were read, by the number of the group.
     var waitingChanges: [Int64: [GroupChange]] = [:]
     /// The entries into each group that did not make their author a member, with the number of changes that the log had.

@@ -201,9 +201,21 @@ package struct GroupChain: Sendable {
         return message
     }
 
+    /// Returns the copy of a message for each reader.
+    package func copies(
+        _ message: GroupMessage, for addresses: [GroupCopy.Address]
+    ) -> [GroupCopy] {
+        let (id, bytes) = (id, message.bytes)
+        return addresses.map { address in
+            let (tag, key) = Wrap.keys(wrapSecret, id, address.to)
+            let nonce = publicRandomBytes(XChaChaPoly.nonceBytes)
+            return GroupCopy(tag: tag, box: Wrap.seal(bytes, address, nonce: nonce, key))
+        }
+    }
+
     /// Returns the copy of a message for a reader.
     package func copy(_ message: GroupMessage, for address: GroupCopy.Address) -> GroupCopy {
-        copy(message, for: address, nonce: publicRandomBytes(XChaChaPoly.nonceBytes))
+        copies(message, for: [address])[0]
     }
 
     func copy(

@@ -143,19 +143,31 @@ public struct PreKeyBundle: Sendable, Equatable {
         identityKey: [UInt8], signedPreKey: SignedPreKey, pqSignedPreKey: SignedPreKey?,
         pairSignature: PairSignature? = nil, oneTimePreKey: PreKey?
     ) throws(PreKeyBundleError) {
-        guard signedPreKey.verify(by: identityKey),
-            pqSignedPreKey?.verify(by: identityKey, label: Self.pqLabel) ?? true
-        else { throw .signature }
-        if let pqSignedPreKey, let pairSignature {
-            guard pairSignature.verify(by: identityKey, signedPreKey, pqSignedPreKey) else {
-                throw .signature
-            }
-        }
+        self.init(
+            verified: identityKey, signedPreKey, pqSignedPreKey, pairSignature, oneTimePreKey)
+        try verify()
+    }
+
+    private init(
+        verified identityKey: [UInt8], _ signedPreKey: SignedPreKey,
+        _ pqSignedPreKey: SignedPreKey?, _ pairSignature: PairSignature?, _ oneTimePreKey: PreKey?
+    ) {
         self.identityKey = identityKey
         self.signedPreKey = signedPreKey
         self.pqSignedPreKey = pqSignedPreKey
         self.pairSignature = pqSignedPreKey == nil ? nil : pairSignature
         self.oneTimePreKey = oneTimePreKey
+    }
+
+    /// Throws ``PreKeyBundleError/signature`` unless all signatures are by the identity.
+    private func verify() throws(PreKeyBundleError) {
+        guard signedPreKey.verify(by: identityKey),
+            pqSignedPreKey?.verify(by: identityKey, label: Self.pqLabel) ?? true
+        else { throw .signature }
+        guard let pqSignedPreKey, let pairSignature else { return }
+        guard pairSignature.verify(by: identityKey, signedPreKey, pqSignedPreKey) else {
+            throw .signature
+        }
     }
 
     /// Returns the bundle without its post-quantum prekey, for a session with another messenger.
@@ -183,6 +195,12 @@ public struct PreKeyBundle: Sendable, Equatable {
     /// Reads a bundle record and verifies its signatures. `userId` must match the key if it has the form of an id;
     /// another implementation may put any name there.
     public init(record: JSONObject) throws(PreKeyBundleError) {
+        try self.init(stored: record)
+        try verify()
+    }
+
+    /// Reads the record of a bundle whose signatures were verified when it was stored.
+    package init(stored record: JSONObject) throws(PreKeyBundleError) {
         do throws(RecordFormError) {
             try RecordForm.bundle.check(record)
         } catch {
@@ -198,9 +216,7 @@ public struct PreKeyBundle: Sendable, Equatable {
         let postQuantum = try fields.pqSignedPreKey()
         let oneTime = try fields["oneTimePreKey"].nullable?.preKey()
         try Self.checkKeys([signed.key, oneTime?.key], postQuantum?.key)
-        try self.init(
-            identityKey: key, signedPreKey: signed, pqSignedPreKey: postQuantum,
-            pairSignature: try fields.pairSignature(), oneTimePreKey: oneTime)
+        self.init(verified: key, signed, postQuantum, try fields.pairSignature(), oneTime)
     }
 
     /// Throws ``PreKeyBundleError/key`` for an X25519 key of low order, and for an ML-KEM-1024 key whose coefficients are not

@@ -117,7 +117,7 @@ extension RecipientDirectory {
         let blocked = Set(contacts.values.filter(\.isBlocked).map(\.id))
         var destinations: [KeyID: Destination] = [:]
         var mailboxes: [KeyID: MemberMailbox] = [:]
-        for seat in sending.group.seats {
+        for seat in sending.seats {
             let contact = contacts[seat.member]
             let card = seat.card?.record?.serialized() ?? sending.notes[seat.member]?.cardBytes
             if contact == nil, seat.member != own, !told.contains(seat.device), admitsMembers,

@@ -244,7 +244,7 @@ extension Recipients {
         let blob = upload?.record(to: transaction.owner.device)
         var lines: [JSONObject] = blob.map { [$0.record] } ?? []
         var sealedNames: [String] = []
-        let seats = Dictionary(uniqueKeysWithValues: route.group.seats.map { ($0.device, $0) })
+        let seats = Dictionary(uniqueKeysWithValues: sending.seats.map { ($0.device, $0) })
         var failed: Set<KeyID> = []
         // The message is encrypted first: if it is refused, no member is told anything.
         let draft = Draft(

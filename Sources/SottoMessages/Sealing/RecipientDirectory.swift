@@ -212,6 +212,15 @@ final class RecipientDirectory {
         return mailboxes.trust == nil || mailboxes.trust == .any
     }
 
+    /// Whether a message begins a session with a contact if it can.
+    var beginsSessions: Bool {
+        guard mailboxes.session.isAutomatic else { return false }
+        return switch mailboxes.method {
+        case .best, .ratchet: true
+        case .sealed, .phrase: false
+        }
+    }
+
     /// Whether the messages are for a chat, whose members have no devices.
     var usesPhrase: Bool { if case .phrase = mailboxes.method { true } else { false } }
 

@@ -244,6 +244,7 @@ package struct Recipients {
         if namesGroup || isForGroup { try store.takeGroupFiles() }
         let (sealed, composed) = try store.transaction { transaction in
             try reading(in: transaction) {
+                try computeSessions(messages, transaction)
                 let jobs = try messages.map { message in
                     try result { try job(message, transaction) }
                 }
@@ -263,6 +264,23 @@ package struct Recipients {
         }
         directory?.reportReached()
         return sealed
+    }
+
+    /// Computes the sessions that begin with the recipients of several messages, on all threads.
+    private func computeSessions(
+        _ messages: [MessageText], _ transaction: StateTransaction
+    ) throws {
+        guard let directory, directory.beginsSessions else { return }
+        var people: [Correspondent] = []
+        if case .mailboxes(let known) = named { people = known }
+        for message in messages where message.group == nil && !ttl(of: message).isShortTTL {
+            guard messages.count > 1, let to = message.to,
+                case .success(let person) = try result({ try directory.person(named: to) })
+            else { continue }
+            people.append(person)
+        }
+        let peers = Set(people.filter { $0.contact != nil }.map(\.id))
+        if peers.count > 1 { try transaction.computeSessions(with: peers, on: pool) }
     }
 
     private func reading<T>(

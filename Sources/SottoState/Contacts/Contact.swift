@@ -135,7 +135,18 @@ public struct Contact: Sendable, Equatable {
         do throws(FieldError) { try self.init(Fields(record)) } catch { return nil }
     }
 
-    private init(_ fields: Fields<FieldError>) throws(FieldError) {
+    /// Reads a record whose cards were verified before it was stored. Returns `nil` if it is malformed.
+    init?(stored record: JSONObject) {
+        do throws(FieldError) {
+            try self.init(Fields(record), isVerified: true)
+        } catch {
+            return nil
+        }
+    }
+
+    private init(
+        _ fields: Fields<FieldError>, isVerified: Bool = false
+    ) throws(FieldError) {
         try fields.header("contact-entry")
         self.init(
             name: try fields["name"].text { $0.utf8.count <= Self.nameLimit ? $0 : nil },
@@ -162,9 +173,9 @@ public struct Contact: Sendable, Equatable {
             (field) throws(FieldError) in try field.value(Self.address)
         }
         formerAddresses = Array((former ?? []).prefix(Self.formerLimit))
-        card = try fields["card"].optional?.value(Self.card)
+        card = try fields["card"].optional?.value { Self.card($0, isVerified) }
         guard card == nil || card?.id == id else { throw .member("card") }
-        changed = try fields["changed"].optional?.value(Self.card)
+        changed = try fields["changed"].optional?.value { Self.card($0, isVerified) }
         self.former = try fields["former"].optional?.keyID()
         doubt = try fields["doubt"].optional?.text { Doubt(rawValue: $0) }
     }
@@ -177,9 +188,10 @@ public struct Contact: Sendable, Equatable {
         card.record.map { .object($0) } ?? .string(card.uri.text)
     }
 
-    private static func card(_ value: JSON) -> Card? {
+    private static func card(_ value: JSON, _ isVerified: Bool) -> Card? {
         switch value {
-        case .object(let record): try? Card(record: record)
+        case .object(let record):
+            try? isVerified ? Card(stored: record) : Card(record: record)
         case .string(let text): (try? ContactURI(text)).map { Card(uri: $0) }
         default: nil
         }

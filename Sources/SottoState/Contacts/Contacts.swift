@@ -73,7 +73,7 @@ extension IdentityStore {
 
     private func contact(sealed: [UInt8]) throws(StateError) -> Contact {
         guard let record = try? JSON.object(parsing: try unseal(sealed, .contact)),
-            let contact = Contact(record: record)
+            let contact = Contact(stored: record)
         else { throw .unsealable(path: database.path) }
         return contact
     }
@@ -91,8 +91,10 @@ extension StateTransaction {
 
     /// Returns the contact with a whole name, as ``NameRule`` compares names, or `nil`.
     public func contact(named name: String) throws(StateError) -> Contact? {
-        try store.contact(
+        let found = try store.contact(
             connection, "SELECT sealed FROM contact WHERE name = ?", store.mark(name: name))
+        if let found { contacts[found.id] = .some(found) }
+        return found
     }
 
     /// Returns the contact with an id, or `nil`, also for one that cannot be read.

@@ -66,6 +66,8 @@ package struct GroupSending {
     package let notes: [KeyID: GroupMemberNote]
     /// The notes about people who could read an earlier message, and cannot read this one.
     let former: [GroupMemberNote]
+    /// The devices of all members that get changes and messages; see ``StoredGroup/seats``.
+    package let seats: [GroupSeat]
     /// The devices that read the message, without this one.
     package let readers: [KeyID]
     /// The devices of members who get the message only after the restored group is confirmed.
@@ -77,21 +79,34 @@ package struct GroupSending {
 /// Sending to groups.
 extension StateTransaction {
     /// Prepares the next message to a group: begins a new chain if a holder of the present one may not read the owner any
-    /// more, or the chain has its last message or is seven days old. ``seal(_:_:to:)`` stores the chain.
+    /// more, or the chain has its last message or is seven days old. ``seal(_:_:to:)`` stores the chain. A message that was prepared
+    /// before, since when nothing changed, is returned.
     ///
     /// Throws ``GroupError/notMember``, ``GroupError/doubtful(id:)`` or ``GroupError/mayNotPost``.
     package func prepareMessage(
+        to group: StoredGroup, at time: Timestamp
+    ) throws -> GroupSending {
+        if let known = preparedMessages[group.id], known.changes == connection.allChanges {
+            return known.sending
+        }
+        let sending = try newMessage(to: group, at: time)
+        preparedMessages[group.id] = (sending, connection.allChanges)
+        return sending
+    }
+
+    private func newMessage(
         to group: StoredGroup, at time: Timestamp
     ) throws -> GroupSending {
         let group = try writeDevices(in: group, at: time)
         // The envelopes of an earlier message can still be on their way.
         let dues = try dues(in: group, olderThan: Departure.recent, at: time)
         try Self.checkWriting(to: group, dues.notes)
-        let (readers, withheld) = try audience(of: group, dues.notes)
+        let seats = group.seats
+        let (readers, withheld) = try audience(of: group, seats, dues.notes)
         let own = try currentChain(of: group, readers, dues.notes, at: time)
         let isReader = Set(readers)
         var bodies: [(to: KeyID, body: GroupBody)] = []
-        for seat in group.seats where isReader.contains(seat.device) {
+        for seat in seats where isReader.contains(seat.device) {
             let reader = seat.device
             var parts = try due(to: seat, in: dues)
             let note = dues.note(of: seat)
@@ -107,8 +122,8 @@ extension StateTransaction {
             !group.isDoubtful && $0.unreadUntil != nil && !present.contains($0.id)
         }
         return GroupSending(
-            group: group, own: own, notes: dues.notes, former: former, readers: readers,
-            withheld: withheld, bodies: bodies)
+            group: group, own: own, notes: dues.notes, former: former, seats: seats,
+            readers: readers, withheld: withheld, bodies: bodies)
     }
 
     /// Returns the devices that may read what the owner writes, without this one.
@@ -174,18 +189,18 @@ extension StateTransaction {
     func entitled(
         _ group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
     ) throws(StateError) -> [KeyID] {
-        try audience(of: group, notes).readers
+        try audience(of: group, group.seats, notes).readers
     }
 
     /// Returns the devices that may read what the owner writes now, and those that may read it after the restored group is
     /// confirmed, without this one. The first member who confirms it and the members from after the backup wait: they can have
     /// been removed, and can have brought in others.
     private func audience(
-        of group: StoredGroup, _ notes: [KeyID: GroupMemberNote]
+        of group: StoredGroup, _ seats: [GroupSeat], _ notes: [KeyID: GroupMemberNote]
     ) throws(StateError) -> (readers: [KeyID], withheld: [KeyID]) {
         let suspended = try suspended(in: group)
         var readers: [GroupSeat] = []
-        for seat in group.seats
+        for seat in seats
         where Self.isEntitled(seat.member, in: group, notes[seat.member])
             && !suspended.contains(seat.member)
         {
@@ -299,12 +314,15 @@ extension StateTransaction {
         let place = GroupContent.Place(next: own.chain)
         let sealed = try own.chain.seal(content.bytes)
         let id = place.id(group.id, owner.device)
-        let envelopes = readers.map { reader in
-            let address = GroupCopy.Address(
+        let addresses = readers.map { reader in
+            GroupCopy.Address(
                 id: store.copyID(of: id, for: reader), to: reader, time: draft.time)
-            return Envelope(
-                id: address.id, suite: .group, to: reader, time: draft.time, ttl: draft.ttl,
-                payload: own.chain.copy(sealed, for: address).payload)
+        }
+        let copies = own.chain.copies(sealed, for: addresses)
+        let envelopes = zip(addresses, copies).map { address, copy in
+            Envelope(
+                id: address.id, suite: .group, to: address.to, time: draft.time, ttl: draft.ttl,
+                payload: copy.payload)
         }
         try write(own, of: group)
         for var note in sending.former {

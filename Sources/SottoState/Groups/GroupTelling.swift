@@ -28,7 +28,7 @@ extension StateTransaction {
         let ownCard = OwnCard(in: group, store: store)
         let isLacking =
             group.rank > .nobody && !group.isDoubtful
-            && group.members.contains { $0.id != owner.id && ownCard.isLacking(notes[$0.id]) }
+            && group.state.ranks.keys.contains { $0 != owner.id && ownCard.isLacking(notes[$0]) }
         let places = told.map { group.places[$0.id] ?? 0 }
         var dues = GroupDues(
             group: group, time: time, notes: notes, told: told, toldPlaces: places,

@@ -59,7 +59,7 @@ extension StateTransaction {
         let bundle = try store.readable(.bundle, mark) { () throws(StateError) in
             let bytes = try store.unseal(sealed, .bundle(peer: mark))
             guard let record = try? JSON.object(parsing: bytes),
-                let bundle = try? PreKeyBundle(record: record)
+                let bundle = try? PreKeyBundle(stored: record)
             else { throw StateError.unsealable(path: store.database.path) }
             return bundle
         }

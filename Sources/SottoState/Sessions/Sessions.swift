@@ -72,7 +72,7 @@ extension StateTransaction {
         guard try bundle.pqSignedPreKey == nil || admits(bundle) else {
             throw SessionError.notPairSigned(bundle.owner)
         }
-        let session = try PeerSession(by: owner, with: bundle)
+        let session = try session(with: bundle)
         if let oneTime = bundle.oneTimePreKey {
             try connection.run(
                 "INSERT INTO spent (mark) VALUES (?) ON CONFLICT DO NOTHING",

@@ -183,6 +183,21 @@ struct CanonicalJSONTests {
         )
     }
 
+    @Test func namesAreSortedByUTF16Units() {
+        let texts = [
+            "", "a", "b", "\u{7F}", "\u{E9}", "\u{20AC}", "\u{D7FF}", "\u{E000}", "\u{FFFD}",
+            "\u{10000}", "\u{10FFFF}",
+        ]
+        let names = texts.flatMap { first in texts.map { first + $0 } }
+        for a in names {
+            for b in names {
+                #expect(
+                    JSONObject.isBefore(a, b) == a.utf16.lexicographicallyPrecedes(b.utf16),
+                    "\(a.debugDescription) \(b.debugDescription)")
+            }
+        }
+    }
+
     @Test func sortingMatchesTheRFCsExample() throws {
         let text =
             #"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#
