@@ -29,7 +29,7 @@ RELEASE_FLAGS := -c release --static-swift-stdlib --scratch-path .build-release 
 RELEASE := .build-release/release
 MADE_COMPLETIONS := .build-release/completions
 
-.PHONY: all build deps demo test check bench bench-page faults soak properties simulation fuzz lint format install uninstall clean
+.PHONY: all build deps demo test check bench bench-page faults soak properties simulation fuzz lint format install install-pages uninstall clean
 
 all: build
 
@@ -111,9 +111,11 @@ lint:
 format:
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests Bench Fuzz
 
-install:
-	install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(mandir)/man1" "$(DESTDIR)$(mandir)/man5" \
-	  "$(DESTDIR)$(mandir)/man7" "$(DESTDIR)$(mandir)/man8" "$(DESTDIR)$(bashcompdir)" \
+# The pages name the places of the installation.
+PLACES = s|/usr/local/share/sotto|$(datadir)|g;s|/usr/local/libexec/sotto|$(libexecdir)/sotto|g;s|/usr/local/bin\([: ]\)|$(bindir)\1|g
+
+install: install-pages
+	install -d "$(DESTDIR)$(bindir)" "$(DESTDIR)$(bashcompdir)" \
 	  "$(DESTDIR)$(zshcompdir)" "$(DESTDIR)$(fishcompdir)"
 	install -m 755 $(RELEASE)/sotto "$(DESTDIR)$(bindir)/sotto"
 	install -d "$(DESTDIR)$(libexecdir)/sotto"
@@ -129,12 +131,6 @@ else
 	  install -m 755 $(RELEASE)/$$t "$(DESTDIR)$(libexecdir)/sotto/$$t" || exit 1; \
 	  ln -sf "$$tools/$$t" "$(DESTDIR)$(bindir)/$(PROGRAM_PREFIX)$$t" || exit 1; done
 endif
-	for page in man/*.[1578]; do \
-	  name=$$(basename $$page); \
-	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
-	  folder="$(DESTDIR)$(mandir)/man$${page##*.}"; \
-	  install -m 644 $$page "$$folder/$$name" || exit 1; \
-	  test $$name = $${page##*/} || ln -sf $$name "$$folder/$${page##*/}" || exit 1; done
 	install -d "$(DESTDIR)$(datadir)/postgresql"
 	install -m 644 share/postgresql/plproxy.sql Sources/SottoServer/Postgres/sotto.sql \
 		"$(DESTDIR)$(datadir)/postgresql/"
@@ -155,6 +151,14 @@ endif
 	  sed -e 's|/usr/local/bin/sotto-|$(bindir)/$(PROGRAM_PREFIX)|g' share/systemd/user/$$unit \
 	    > "$(DESTDIR)$(userunitdir)/$$unit" && \
 	  chmod 644 "$(DESTDIR)$(userunitdir)/$$unit" || exit 1; done
+
+install-pages:
+	for page in man/*.[1578]; do \
+	  name=$$(basename $$page); \
+	  case $$name in sotto*) ;; *) name=$(PROGRAM_PREFIX)$$name ;; esac; \
+	  folder="$(DESTDIR)$(mandir)/man$${page##*.}"; \
+	  install -d "$$folder" && sed -e '$(PLACES)' $$page > "$$folder/$$name" && chmod 644 "$$folder/$$name" || exit 1; \
+	  test $$name = $${page##*/} || ln -sf $$name "$$folder/$${page##*/}" || exit 1; done
 
 uninstall:
 	rm -rf "$(DESTDIR)$(datadir)"

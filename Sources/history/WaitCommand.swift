@@ -128,7 +128,7 @@ struct WaitCommand: Program {
             if let found = try look(for: message, after: &last, history) { return found }
             let left = limit == 0 ? 1 : Double(limit) - (Monotonic.seconds() - begun)
             guard left > 0 else {
-                let failure = try ended(after: limit, since: start, history)
+                let failure = try ended(message, after: limit, since: start, history)
                 throw failure
             }
             // The outbox is another file: its changes do not end the wait.
@@ -187,11 +187,14 @@ struct WaitCommand: Program {
 
     /// Returns the failure at the timeout: with status 75 if the mail was not received meanwhile, else 1.
     private func ended(
-        after limit: Int64, since start: Timestamp, _ history: OpenHistory
+        _ message: HistoryEntry, after limit: Int64, since start: Timestamp, _ history: OpenHistory
     ) throws -> Failure {
+        let state = try history.store.historyEntry(number: message.number)?.state
         let time = Lifetime(seconds: limit)
         let text =
             switch status {
+            case .stored where state == .handedOn:
+                "the message was handed on, so nothing tells whether it was stored"
             case .stored: "the relay did not store the message in \(time)"
             case .delivered, .read:
                 "no receipt says in \(time) that the message was \(status.rawValue); receipts are the other side's choice"

@@ -391,7 +391,7 @@ final class MessageOpening<Input: MessageInput> {
         {
             return line
         }
-        if let line = try open(callOf: message, verdict, step, attempt, transaction) {
+        if let line = try open(callOf: &message, verdict, step, attempt, transaction) {
             return line
         }
         if message.isRepair {
@@ -524,9 +524,11 @@ final class MessageOpening<Input: MessageInput> {
     // MARK: Calls
 
     /// Checks the step of a call. Returns `nil` for a message that is no signal of a call, and for a signal that is stored like
-    /// other messages. The signal of a sender who is no contact is dropped.
+    /// other messages. The signal of a sender who is no contact is dropped, and so is one that comes after its call. The end of a
+    /// call whose offer did not arrive becomes an offer that came too late.
     private func open(
-        callOf message: Message, _ verdict: SenderPolicy.Decision, _ step: StateTransaction.Step?,
+        callOf message: inout Message, _ verdict: SenderPolicy.Decision,
+        _ step: StateTransaction.Step?,
         _ attempt: Attempt, _ transaction: StateTransaction
     ) throws -> OpenedLine? {
         guard message.body["type"]?.string == CallSignal.type,
@@ -540,6 +542,12 @@ final class MessageOpening<Input: MessageInput> {
         var check = try transaction.check(signal, from: sender)
         // The other side's offers and answers in another messenger need not be here.
         if check == .unknown, attempt.envelope == nil { check = .valid }
+        if check == .unknown, signal.kind == .hangup {
+            let offer = CallSignal(.offer, call: signal.call, sdp: "", reason: .timeout)
+            check = try transaction.check(offer, from: sender)
+            if check == .valid { message.body = offer.kept } else { check = .late }
+        }
+        if check == .unknown, signal.kind == .candidates { check = .late }
         let isStored = check == .valid && signal.kind != .candidates
         guard !isStored else { return nil }
         if let step { try transaction.keep(step) }
@@ -548,6 +556,7 @@ final class MessageOpening<Input: MessageInput> {
         let failure: Failure
         switch check {
         case .valid: return .message(message, number: nil, seen: false)
+        case .late: return .dropped
         case .unknown: failure = Failure(.malformed, "the call \(signal.call) was not offered")
         case .odd(let reason): failure = Failure(.malformed, "the call \(signal.call) \(reason)")
         case .tooMany(let count):

@@ -390,9 +390,13 @@ final class RecipientDirectory {
         try book.check(person, suite: suite, trust)
         guard let type = suite.messageSuite else { return .session(person.id) }
         guard person.card != nil || suite != .sealed else {
+            let lookup = cardLookupCommand(person.id, name: person.contact?.name)
+            let account = person.contact?.accounts.members.first?.name
             throw Failure(
                 .noKey, "no card of \(person.name) is known",
-                hint: "get the card: \(cardLookupCommand(person.id, name: person.contact?.name))")
+                hint: account.map {
+                    "write to the account: sotto bridge seal \($0) --to \(person.argument)"
+                } ?? "get the card: \(lookup)")
         }
         return .suite(type, Recipient(id: person.id, card: person.card))
     }

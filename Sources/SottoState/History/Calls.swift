@@ -43,7 +43,7 @@ public struct Call: Sendable, Hashable {
     public let isOwn: Bool
     /// When the offer was stored.
     public let offered: Timestamp
-    /// Whether the offer came too late to ring: `decrypt` gave it a reason.
+    /// Whether the offer cannot ring: `decrypt` gave it a reason because it came too late, or no relay has stored it.
     private let isLate: Bool
     /// When an answer was stored, or `nil`.
     public private(set) var answered: Timestamp?
@@ -63,7 +63,7 @@ public struct Call: Sendable, Hashable {
         else { return nil }
         (id, media, isOwn) = (offer.call, offer.media, first.direction == .sent)
         offered = first.received ?? Timestamp(seconds: 0)
-        isLate = offer.reason != nil
+        isLate = offer.reason != nil || (isOwn && first.state == .failed)
         for entry in ordered where entry.isImported == first.isImported {
             guard let signal = entry.call, signal.call == id else { continue }
             let time = entry.received ?? Timestamp(seconds: 0)
@@ -120,16 +120,17 @@ public struct Call: Sendable, Hashable {
     /// The value of the member `event` of ``body``.
     public static let event = "call"
 
-    /// Returns why a signal of a person about the call is odd, or `nil`: the words after the call's name. `isOwnSignal` tells
-    /// that the owner wrote it.
-    func flaw(of signal: CallSignal, isOwnSignal: Bool, at now: Timestamp) -> String? {
-        if signal.kind == .offer { return "was offered before" }
-        if isOver(at: now) { return "is over" }
+    /// Returns whether a signal of a person is the next step of the call. `isOwnSignal` tells that the owner wrote it.
+    func check(
+        _ signal: CallSignal, isOwnSignal: Bool, at now: Timestamp
+    ) -> StateTransaction.CallCheck {
         switch signal.kind {
+        case .offer: return .odd("was offered before")
+        case .candidates, .hangup: return isOver(at: now) ? .late : .valid
         case .answer, .busy:
-            if isOwnSignal == isOwn { return "cannot be answered by its caller" }
-            return answered == nil ? nil : "was answered before"
-        case .offer, .candidates, .hangup: return nil
+            if isOver(at: now) { return .odd("is over") }
+            if isOwnSignal == isOwn { return .odd("cannot be answered by its caller") }
+            return answered == nil ? .valid : .odd("was answered before")
         }
     }
 }
@@ -162,6 +163,8 @@ extension StateTransaction {
     package enum CallCheck: Sendable, Equatable {
         /// The next step of its call.
         case valid
+        /// The end or a candidate of a call that is over, or cannot ring any more.
+        case late
         /// The signal of a call of which no offer is here.
         case unknown
         /// Not a step of a call with this person: the words say why.
@@ -178,7 +181,7 @@ extension StateTransaction {
             return signal.kind == .offer ? .valid : .unknown
         }
         if let call = try store.call(signal.call, in: row, connection) {
-            return call.flaw(of: signal, isOwnSignal: false, at: now).map { .odd($0) } ?? .valid
+            return call.check(signal, isOwnSignal: false, at: now)
         }
         guard signal.kind == .offer else { return .unknown }
         let recent = try store.events(on: Self.calls, in: row, connection).filter {

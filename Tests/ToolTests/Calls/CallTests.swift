@@ -159,23 +159,20 @@ struct CallTests {
     // MARK: Odd steps
 
     @Test func anOddStepIsAnErrorRecordAndFailsNothingElse() throws {
-        let (call, other) = (Envelope.newID(), Envelope.newID())
+        let call = Envelope.newID()
         let text: JSONObject = ["type": .string("text"), "text": .string("hello")]
         let candidates: [(String, JSON?)] = [("candidates", .array([.string(Self.candidate)]))]
         let steps: [(body: JSONObject, error: String?)] = [
             (Self.body("answer", call), "was not offered"),
-            (Self.body("candidates", call, candidates), "was not offered"),
-            (Self.body("hangup", call), "was not offered"),
+            (Self.body("busy", call), "was not offered"),
             (Self.body("offer", call), nil),
             (Self.body("offer", call), "was offered before"),
             (Self.body("answer", call), "cannot be answered by its caller"),
             (Self.body("busy", call), "cannot be answered by its caller"),
             (Self.body("candidates", call, candidates), nil),
             (text, nil),
-            (Self.body("hangup", other), "was not offered"),
             (Self.body("hangup", call), nil),
-            (Self.body("candidates", call, candidates), "is over"),
-            (Self.body("hangup", call), "is over"),
+            (Self.body("answer", call), "is over"),
             (Self.body("offer", call), "was offered before"),
         ]
         let run = try open(bob, seal(alice, steps.map(\.body)))
@@ -192,6 +189,52 @@ struct CallTests {
             }
         }
         #expect(try bob.history("alice").count == 2)
+    }
+
+    /// The offer ended at the relay while the machine was off. The end of the call arrives.
+    @Test func aCallWhoseOfferDidNotArriveIsMissed() throws {
+        let call = Envelope.newID()
+        let candidates: [(String, JSON?)] = [("candidates", .array([.string(Self.candidate)]))]
+        let signals = try seal(
+            alice, [Self.body("candidates", call, candidates), Self.body("hangup", call)])
+        let run = try open(bob, signals, "--text", "-q")
+        #expect(run.status == 0 && run.text == "[missed call]\n", "\(run.text)\(run.stderr)")
+        #expect(try calls(bob).map { $0["state"] } == [.string("missed")])
+        #expect(try texts(bob).contains("[missed call]"))
+        #expect(try open(bob, signals).status == 0)
+        #expect(try calls(bob).count == 1)
+    }
+
+    /// Signals that come after the end of their call are no errors.
+    @Test func aSignalThatComesAfterItsCallIsDropped() throws {
+        let candidates: [(String, JSON?)] = [("candidates", .array([.string(Self.candidate)]))]
+        let call = try id(try write(alice, "offer"), openedBy: bob)
+        let signals = [
+            Self.body("hangup", call), Self.body("hangup", call),
+            Self.body("candidates", call, candidates),
+        ]
+        let run = try open(bob, seal(alice, signals))
+        #expect(run.status == 0, "\(run.stderr)")
+        #expect(try run.records.compactMap { $0.body["kind"]?.string } == ["hangup"])
+        #expect(try calls(bob).map { $0["state"] } == [.string("missed")])
+    }
+
+    /// Ends of calls that were never offered are bounded like offers.
+    @Test func aStormOfEndsIsBoundedAndCounted() throws {
+        let run = try open(
+            bob, seal(alice, (0..<9).map { _ in Self.body("hangup", Envelope.newID()) }))
+        #expect(run.status == 0, "\(run.stderr)")
+        let shown = try calls(bob)
+        #expect(shown.count == 6 && shown.last?["more"] == .integer(3))
+    }
+
+    @Test func anOfferThatWasNotSentDoesNotRing() throws {
+        _ = try write(alice, "offer")
+        try alice.state { connection throws(StateError) in
+            try connection.run("UPDATE message SET state = 8")
+        }
+        #expect(try calls(alice).map { $0["state"] } == [.string("unanswered")])
+        #expect(try texts(alice).contains("[audio call, not answered] [not sent]"))
     }
 
     @Test func aCallIsAnsweredOnce() throws {
@@ -216,8 +259,7 @@ struct CallTests {
         ])
         let sealed = try carol.run("encrypt", ["-q", "--jsonl"], stdin: lines([record.text]))
         let run = try open(bob, sealed.lines)
-        #expect(try run.records.map { $0["type"]?.string } == ["error"])
-        #expect(run.text.contains("was not offered"))
+        #expect(try run.records.map { $0.body["reason"] } == [.string("timeout")])
         #expect(try calls(bob).map { $0["state"] } == [.string("ringing")])
     }
 

@@ -136,6 +136,14 @@ struct WaitTests {
         #expect(stored.status == 1 && stored.stderr.contains("did not store the message in 1s"))
     }
 
+    @Test func aMessageThatWasHandedOnIsNotStoredAsFarAsIsKnown() throws {
+        _ = try circle.must("alice", "encrypt", ["--to", "bob", "--elsewhere"], "hello")
+        let id = try #require(try circle["alice"].history("bob").last?["id"]?.string)
+        let run = try wait(id, "--timeout", "1s")
+        #expect(
+            run.status == 1 && run.stderr.contains("the message was handed on"), "\(run.stderr)")
+    }
+
     @Test func onlyOwnMessagesAreWaitedFor() throws {
         try circle.deliver(circle.must("bob", "encrypt", ["--to", "alice"], "hello"))
         try circle.settle()

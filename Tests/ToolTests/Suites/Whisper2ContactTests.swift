@@ -102,6 +102,17 @@ struct Whisper2ContactTests {
         #expect(mail.text.contains(name), "\(mail.stderr)")
     }
 
+    /// The relay has no card of a person who uses another messenger.
+    @Test func aContactWithOnlyAnAccountIsWrittenToInTheOtherMessenger() throws {
+        _ = try must("add", "--name", "bob", url(bob))
+        let run = try alice.run("encrypt", ["--to", "bob"], stdin: [120])
+        #expect(
+            run.status == 10
+                && run.stderr.contains("write to the account: sotto bridge seal whisper2 --to bob"),
+            "\(run.stderr)")
+        #expect(try seal("bob").status == 0)
+    }
+
     @Test func aContactWithoutASigningKeyCannotBeVerified() throws {
         _ = try must("add", "--name", "bob", shortURL(bob))
         let record = try shown("bob")
