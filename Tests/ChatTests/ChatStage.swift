@@ -280,13 +280,11 @@ extension ChatStage {
 
     /// A signal of a person, in a group or not.
     static func signal(
-        _ type: String, _ state: String, from: String = bob, in group: String? = nil,
-        minutes: Int64? = nil
+        _ type: String, _ state: String, from: String = bob, in group: String? = nil
     ) -> String {
         let group = group.map { #","group":"\#($0)""# } ?? ""
-        let time = minutes.map { #","time":"\#(Self.time($0))""# } ?? ""
         return
-            #"{"v":1,"type":"message","from":"\#(from)"\#(time),"body":{"type":"\#(type)","state":"\#(state)"\#(group)}}"#
+            #"{"v":1,"type":"message","from":"\#(from)","body":{"type":"\#(type)","state":"\#(state)"\#(group)}}"#
     }
 
     /// Whether a tool was asked to stop.

@@ -176,8 +176,6 @@ package struct ChatState: Sendable {
     var typingSignals: [ConversationKey: Timestamp] = [:]
     /// The conversation whose other side was told last that a text is typed, until it ends.
     var typingTold: (key: ConversationKey, time: Timestamp)?
-    /// The times of the newest messages, by author and conversation. A typing signal from before a message can be printed after it.
-    var lastWritten: [Signal: Timestamp] = [:]
     var nextPresence: Timestamp?
     private var lastWake: Timestamp?
     /// The messages that were printed in the form of lines.

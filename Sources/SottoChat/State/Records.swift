@@ -7,8 +7,6 @@ extension ChatState {
     private static let signalSeconds: [Signal.Kind: Int64] = [
         .typing: typingLifetime, .presence: 60,
     ]
-    /// The most authors whose last message is known.
-    private static let writtenLimit = 1_000
 
     // MARK: Pages
 
@@ -267,7 +265,6 @@ extension ChatState {
         let type = record["body"]?.object?["type"]?.string ?? ""
         refreshes.insert(.conversations)
         if type == "group" { return takeGroupNews(record) }
-        if type == "edit" || !ChatMessage.events.contains(type) { endTyping(by: record) }
         // A key that was accepted changes who the senders of the requests are.
         if type == "system" || type == "profile" { refreshes.formUnion([.contacts, .requests]) }
         // Its messages can begin to have forward secrecy, and another program can have added the contact.
@@ -295,18 +292,6 @@ extension ChatState {
             refreshes.insert(.newest)
         }
         announce(message)
-    }
-
-    /// Ends the typing signal of the author of a message or of an edit.
-    private mutating func endTyping(by record: JSONObject) {
-        guard let from = record.line("from"), record["direction"]?.string != "sent" else { return }
-        let signal = Signal(
-            id: from, kind: .typing, key: record.line("group").map { .group($0) } ?? .person(from))
-        signals[signal] = nil
-        guard let time = record.time("time"),
-            lastWritten.count < Self.writtenLimit || lastWritten[signal] != nil
-        else { return }
-        lastWritten[signal] = max(time, lastWritten[signal] ?? time)
     }
 
     /// Reads again the lists that any program changed.
@@ -378,7 +363,9 @@ extension ChatState {
             complain("a message cannot be opened: \(record.line("message", limit: 300) ?? "")")
         case "request": refreshes.insert(.requests)
         case "message":
-            if let news = deviceNews(record) { complain(news) } else { takeSignal(record) }
+            if let news = deviceNews(record) { complain(news) }
+            endTyping(by: record)
+            takeSignal(record)
         default: break
         }
     }
@@ -410,6 +397,15 @@ extension ChatState {
         }
     }
 
+    /// Ends the typing signal of the author of a message or of an edit. Only decrypt prints both in the order of writing.
+    private mutating func endTyping(by record: JSONObject) {
+        let type = record["body"]?.object?["type"]?.string ?? ""
+        guard type == "edit" || !ChatMessage.events.contains(type), let from = record.line("from")
+        else { return }
+        let key = record.line("group").map { ConversationKey.group($0) } ?? .person(from)
+        signals[Signal(id: from, kind: .typing, key: key)] = nil
+    }
+
     private mutating func takeSignal(_ record: JSONObject) {
         guard let body = record["body"]?.object,
             let kind = body["type"]?.string.flatMap(Signal.Kind.init),
@@ -420,12 +416,6 @@ extension ChatState {
         let signal = Signal(
             id: Cells.line(from, limit: 80), kind: kind, key: kind == .typing ? key : nil)
         let isOn = ["started", "online"].contains(body["state"]?.string ?? "")
-        // Both ways from decrypt to here are separate, so the signal can come after the message that ended it.
-        if kind == .typing, let time = record.time("time"), let last = lastWritten[signal],
-            time <= last
-        {
-            return
-        }
         guard signals.count < 1_000 || signals[signal] != nil else { return }
         signals[signal] =
             isOn ? Timestamp(seconds: now.seconds + (Self.signalSeconds[kind] ?? 15)) : nil

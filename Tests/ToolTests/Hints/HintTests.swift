@@ -218,8 +218,11 @@ struct HintTests {
         "unlock it: sotto keygen unlock":
             "asks for a passphrase on the terminal; UnlockTests run it",
         "sotto chat": "the header of the chat", " sotto chat": "the header of the chat",
-        "relay not reached": "words of the chat", "history starts again": "words of the chat",
-        "send starts again": "words of the chat", "relay does not answer": "words of the chat",
+        "history starts again": "words of the chat", "send starts again": "words of the chat",
+        "; to save the file: sotto save …":
+            "printed at an end before the relay has answered; VerbTests save files by their numbers",
+        "; to delete it only here: sotto history delete …":
+            "words of the chat; ObstacleTests print it, and ComposeHints run the command",
         "not everything was sent: send ends with an error": "words of the chat",
         "sotto group accept … | sotto encrypt | sotto send":
             "the chat runs it; GroupChatTests accept invitations",
