@@ -390,13 +390,16 @@ final class RecipientDirectory {
         try book.check(person, suite: suite, trust)
         guard let type = suite.messageSuite else { return .session(person.id) }
         guard person.card != nil || suite != .sealed else {
-            let lookup = cardLookupCommand(person.id, name: person.contact?.name)
-            let account = person.contact?.accounts.members.first?.name
+            if let account = person.contact?.accounts.members.first?.name {
+                throw Failure(
+                    .noKey, "no card of \(person.name) is known",
+                    hint:
+                        "write to the account: sotto bridge seal \(account) --to \(person.argument)"
+                )
+            }
             throw Failure(
                 .noKey, "no card of \(person.name) is known",
-                hint: account.map {
-                    "write to the account: sotto bridge seal \($0) --to \(person.argument)"
-                } ?? "get the card: \(lookup)")
+                hint: "get the card: \(cardLookupCommand(person.id, name: person.contact?.name))")
         }
         return .suite(type, Recipient(id: person.id, card: person.card))
     }
