@@ -36,7 +36,9 @@ import Testing
         let database = try database()
         defer { try? database.close() }
         return try database.use { connection throws(DatabaseError) in
-            try connection.rows("SELECT name FROM fruit ORDER BY number") { $0.text(0) }
+            try connection.rows("SELECT name FROM fruit ORDER BY number") {
+                row throws(DatabaseError) in row.text(0)
+            }
         }
     }
 
