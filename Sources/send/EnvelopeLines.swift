@@ -10,7 +10,6 @@ import Synchronization
 final class EnvelopeLines: Sendable {
     private let deliveries: Deliveries
     private let choice: RelayChoice
-    private let directory: StateDirectory
     private let failures = Mutex<[(line: Int, failure: Failure)]>([])
     private let ended = Mutex<Failure?>(nil)
     private let posted = Mutex<[JSONObject]>([])
@@ -18,11 +17,9 @@ final class EnvelopeLines: Sendable {
     private static let batchCount = 1_000
     private static let batchBytes = 4 << 20
 
-    /// `directory` has the states of the home, in which incoming mail is looked up.
-    init(deliveries: Deliveries, choice: RelayChoice, directory: StateDirectory) {
+    init(deliveries: Deliveries, choice: RelayChoice) {
         self.deliveries = deliveries
         self.choice = choice
-        self.directory = directory
     }
 
     /// Returns the lines that failed since the last call.
@@ -103,13 +100,6 @@ final class EnvelopeLines: Sendable {
         var reader = LineReader(source, limit: 2 * WireLimits.envelopeBytes)
         var hasLines = false
         var batch = Batch()
-        var received: ReceivedEnvelopes?
-        func isIncoming(_ item: Outbox.Item) -> Bool {
-            guard item.kind == .envelope || item.kind == .signal else { return false }
-            let known = received ?? ReceivedEnvelopes(in: directory, lockTimeout: 2)
-            received = known
-            return known.contains(item.id)
-        }
         while let line = try reader.next() {
             if case .line(let bytes) = line, bytes.allSatisfy({ $0 <= 0x20 }) { continue }
             hasLines = true
@@ -122,7 +112,6 @@ final class EnvelopeLines: Sendable {
                 continue
             }
             switch record.flatMap(item) {
-            case .success((let item, _)) where isIncoming(item): note(Self.incoming, reader.number)
             case .success((let item, .relay(let relay))):
                 batch.add(item, to: relay, line: reader.number)
             case .success((let item, .missing(let failure))):
@@ -193,10 +182,6 @@ final class EnvelopeLines: Sendable {
         }
         if failures.withLock({ !$0.isEmpty }) { deliveries.wake() }
     }
-
-    private static let incoming = Failure(
-        .malformed, "the envelope is mail that this home received, so it is not sent",
-        hint: "to read it: sotto recv --again | sotto decrypt --text")
 
     private static let tooLong = Failure(
         .malformed, "the line is longer than \(WireLimits.envelopeBytes) bytes")

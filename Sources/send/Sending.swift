@@ -30,7 +30,7 @@ struct Sending {
                 "send: note: \(relay) gets many new ids now and asks for a proof of work, which takes some seconds"
             )
         }
-        let lines = EnvelopeLines(deliveries: deliveries, choice: relay, directory: directory)
+        let lines = EnvelopeLines(deliveries: deliveries, choice: relay)
         DispatchQueue(label: "send.input").async { lines.read() }
 
         var outcome = LineOutcome(announcer: form.isText ? SendTool.toolName : nil)

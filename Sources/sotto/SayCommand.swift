@@ -55,9 +55,8 @@ struct SayCommand: Program {
         var left: Failure?
         for (place, file) in attach.enumerated() {
             let arguments =
-                ["file"] + (quiet ? ["-q"] : []) + (anyway ? ["--anyway"] : []) + [
-                    "--", file, who,
-                ]
+                ["file"] + (quiet ? ["-q"] : []) + (anyway ? ["--anyway"] : [])
+                + (file == "-" ? ["--name", "data"] : []) + ["--", file, who]
             do {
                 try send(arguments, of: identity, file == "-" ? nil : place == 0 ? input : [])
             } catch let failure as Failure where failure.status == .tryAgain {

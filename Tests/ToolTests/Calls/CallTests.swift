@@ -234,7 +234,10 @@ struct CallTests {
             try connection.run("UPDATE message SET state = 8")
         }
         #expect(try calls(alice).map { $0["state"] } == [.string("unanswered")])
-        #expect(try texts(alice).contains("[audio call, not answered] [not sent]"))
+        let shown = try texts(alice)
+        #expect(
+            shown.contains("[audio call, not answered]  [not sent: refused by the relay]"),
+            "\(shown)")
     }
 
     @Test func aCallIsAnsweredOnce() throws {

@@ -445,17 +445,6 @@ import Testing
         #expect(try !front.must("sotto history read bob --send").stderr.contains("receipts"))
     }
 
-    /// Mail that came in is not put into the outbox, and can be read afterwards.
-    @Test func incomingMailIsNotSent() throws {
-        try front.must("echo one | sotto encrypt -q --to alice | sotto send -q", as: "bob")
-        let run = try world.paste("sotto recv | sotto send")
-        #expect(run.status == 65 && run.text.contains("mail that this home received"), "\(run)")
-        #expect(try world.run("send", ["--list"]).status == 1)
-        #expect(try front.must("sotto recv --again | sotto decrypt -q --text").text == "one\n")
-        // A message to oneself is no incoming mail.
-        try front.must("echo note | sotto encrypt -q --to me | sotto send -q")
-    }
-
     // MARK: whoami
 
     @Test func whoamiNamesWhatIsNotAtTheRelay() throws {

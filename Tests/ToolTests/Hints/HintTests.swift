@@ -397,6 +397,32 @@ struct HintTests {
             "printed in the chat; KeyChangeTests show it, and TrustHints run both",
         "encrypt a file or pipe, or messages": "a line of the list of tools",
         "send a message to a contact or a group": "a line of the list of tools",
+        "…; to end the membership: sotto relay admit --store … --remove …":
+            "needs the store of a relay; MemberInvitationTests expect it",
+        "the receipts in the file are not sent; to send them: sotto encrypt … --send":
+            "the line about a file; VerbTests run it",
+        "the receipts are lost, and the senders are not told; next time: sotto history read … --send":
+            "what is lost is lost; VerbTests expect the command",
+        "history: to send one again, by its number: sotto history repeat NUMBER --send":
+            "has a number to fill in; UnsentTests expect it",
+        "; those that were handed on or dropped: sotto history unsent --all":
+            "the end of a line; UnsentTests expect it",
+        "…; to see what sends them: sotto history unsent…":
+            "a row of sotto whoami; whoamiNamesWhatIsNotAtTheRelay expects it",
+        "… …; to send: sotto send < /dev/null":
+            "a row of sotto whoami; whoamiNamesWhatIsNotAtTheRelay expects it",
+        "refused: the relay serves only members, and you are not one, or no longer; with a new code from its operator: sotto recv… --invitation @FILE:code":
+            "needs a code of the operator; MemberProgramTests redeem one",
+        "to read them: sotto history …":
+            "needs a group that is not here any more; NameRuleTests expect it",
+        "… without a relay; to send what has none: sotto send --relay tcp://host:port < /dev/null":
+            "has an address to fill in",
+        "these wait until their relays can be reached; to try again: sotto send < /dev/null; to give one up: sotto send --drop ID":
+            "has an id to fill in; whoamiNamesWhatIsNotAtTheRelay expects it",
+        "sotto say…… …":
+            "the command with files; sayRefusesInputThatIsNoText runs it",
+        "to add it again, move its identity away: sotto device request --help":
+            "needs a removed device; aRemovedMachineHearsOfItAndWritesNoMore expects it",
         "decrypt a file or messages; print only authentic data": "a line of the list of tools",
         "send envelopes through a relay, or keep them until it can be reached":
             "a line of the list of tools",
