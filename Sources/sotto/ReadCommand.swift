@@ -45,11 +45,12 @@ struct ReadCommand: Program {
             return requests.strangers
         }
         // What waited was written before what comes now. Another device can have told that a sender is a contact.
-        _ = try openAccepted()
+        let earlier = try openAccepted()
         let received = try receive(identity)
         if received.failed != 0 { failed = received.failed }
         hasNews = hasNews || received.hasNews
-        let strangers = try openAccepted()
+        // decrypt tells of those that come now.
+        let strangers = min(earlier, try openAccepted())
         let conversations = try who.map { [Unread(argument: $0, name: nil)] } ?? unread(identity)
         var shown = 0
         for conversation in conversations {
