@@ -2,7 +2,7 @@ import CSQLite
 
 /// The connection of a ``DurableDatabase`` during ``DurableDatabase/use(_:)``, whose errors are `Failure`s.
 package struct Connection<Failure: DatabaseFailure> {
-    @usableFromInline let database: DurableDatabase
+    let database: DurableDatabase
 
     // The generic functions are inlinable: a parameter pack that is not specialized costs more than a short statement.
 
@@ -19,8 +19,7 @@ package struct Connection<Failure: DatabaseFailure> {
     @usableFromInline
     func prepared(_ sql: String) throws(Failure) -> PreparedStatement<Failure> {
         do throws(DatabaseError) {
-            let (handle, erases) = try database.statement(sql)
-            return PreparedStatement(handle: handle, path: database.path, erases: erases)
+            return PreparedStatement(handle: try database.statement(sql), path: database.path)
         } catch {
             throw Failure(error)
         }
@@ -34,7 +33,6 @@ package struct Connection<Failure: DatabaseFailure> {
         let statement = try statement(sql, repeat each values)
         defer { statement.reset() }
         while try statement.step() {}
-        if statement.erases, changes > 0 { database.noteErasure() }
     }
 
     /// Returns `read` of the statement's first row, or `nil` if it has no row.

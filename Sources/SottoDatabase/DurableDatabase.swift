@@ -12,10 +12,7 @@ package final class DurableDatabase: @unchecked Sendable {
     private let migrations: [String]
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private(set) var handle: OpaquePointer?
-    private var statements: [String: (handle: OpaquePointer, erases: Bool)] = [:]
-    /// Decides about the log when the file is closed; `nil` if it is not kept.
-    private var keptLog: KeptLog?
-    private var erasureCheck: ErasureCheck?
+    private var statements: [String: OpaquePointer] = [:]
     /// The number of pages in the log after the last commit, and the number at which the log is checkpointed. Both are
     /// set only after ``checkpointLog(atPages:)``.
     private var logPages = 0
@@ -27,11 +24,10 @@ package final class DurableDatabase: @unchecked Sendable {
     /// the file's `PRAGMA application_id`. A file of a later version throws ``DatabaseError/newerVersion(path:)``, and one of
     /// another kind or with tables of other scripts ``DatabaseError/otherFormat(path:)``; neither is written to. Without
     /// `kind`, every file is accepted. Waits at most `lockTimeout` seconds for other processes that write. With `erases`,
-    /// deleted content is overwritten. Without `migrates`, the update is left to ``migrate(after:)``. With `keepsLog`, the log stays when the file is closed as long as it is
-    /// short and nothing was erased; see ``KeptLog``.
+    /// deleted content is overwritten. Without `migrates`, the update is left to ``migrate(after:)``.
     package init(
         path: String, kind: Int32? = nil, migrations: [String], lockTimeout: Double,
-        erases: Bool = false, migrates: Bool = true, keepsLog: Bool = false
+        erases: Bool = false, migrates: Bool = true
     ) throws(DatabaseError) {
         self.path = path
         self.kind = kind
@@ -54,7 +50,7 @@ package final class DurableDatabase: @unchecked Sendable {
         sqlite3_busy_timeout(handle, Int32(clamping: Int64(lockTimeout * 1_000)))
         while true {
             do throws(DatabaseError) {
-                try prepare(erases: erases, keepsLog: keepsLog)
+                try prepare(erases: erases)
                 break
             } catch {
                 // SQLite returns immediately, ignoring its busy timeout, when two processes race to switch a new file
@@ -66,7 +62,7 @@ package final class DurableDatabase: @unchecked Sendable {
         if migrates { try migrate { _, _ throws(DatabaseError) in } }
     }
 
-    private func prepare(erases: Bool, keepsLog: Bool) throws(DatabaseError) {
+    private func prepare(erases: Bool) throws(DatabaseError) {
         try use { connection throws(DatabaseError) in
             try check(connection)
             try connection.run("PRAGMA journal_mode = WAL")
@@ -75,16 +71,8 @@ package final class DurableDatabase: @unchecked Sendable {
                 throw .notDurable(path: path)
             }
             if erases { try connection.run("PRAGMA secure_delete = ON") }
-            if keepsLog {
-                keptLog = try KeptLog(connection)
-                erasureCheck = handle.map { ErasureCheck($0) }
-            }
         }
     }
-
-    /// Notes that a statement erased something, so that the log has content that the file must not have.
-    @usableFromInline
-    func noteErasure() { keptLog = nil }
 
     /// Throws unless the file is new, or of this kind and of this version or an earlier one.
     private func check(_ connection: Connection<DatabaseError>) throws(DatabaseError) {
@@ -218,32 +206,25 @@ package final class DurableDatabase: @unchecked Sendable {
         return try result.get()
     }
 
-    /// Closes the file; the last process to close it checkpoints the log, unless it is kept. The database cannot be used
-    /// afterwards.
+    /// Closes the file; the last process to close it checkpoints the log. The database cannot be used afterwards.
     package func close() throws(DatabaseError) {
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
-        if let keptLog, keptLog.keep(Connection(database: self)) {
-            csqlite_keep_log_on_close(handle)
-        }
-        keptLog = nil
-        for statement in statements.values { sqlite3_finalize(statement.handle) }
+        for statement in statements.values { sqlite3_finalize(statement) }
         statements = [:]
         let code = sqlite3_close(handle)
         guard code == SQLITE_OK else { throw DatabaseError(sqlite: code, path) }
         handle = nil
     }
 
-    /// Returns the statement of `sql`, prepared once, and whether it can erase something.
-    func statement(_ sql: String) throws(DatabaseError) -> (handle: OpaquePointer, erases: Bool) {
+    /// Returns the statement of `sql`, prepared once.
+    func statement(_ sql: String) throws(DatabaseError) -> OpaquePointer {
         if let known = statements[sql] { return known }
-        erasureCheck?.begin()
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(
             handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else { throw DatabaseError(sqlite: code, path) }
-        let made = (handle: statement, erases: erasureCheck?.canErase(sql) ?? false)
-        statements[sql] = made
-        return made
+        statements[sql] = statement
+        return statement
     }
 }

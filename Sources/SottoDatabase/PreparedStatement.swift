@@ -4,8 +4,6 @@ import CSQLite
 package struct PreparedStatement<Failure: DatabaseFailure> {
     @usableFromInline let handle: OpaquePointer
     let path: String
-    /// Whether the statement can erase something; see ``ErasureCheck``.
-    @usableFromInline var erases = false
 
     /// Sets the parameters, from the first on. Text and bytes are copied.
     @inlinable

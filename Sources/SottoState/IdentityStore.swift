@@ -44,7 +44,7 @@ public final class IdentityStore: Sendable {
         lookupKey = identity.derivedKey(info: "state/lookup/v1").guarded()
         database = try directory.database(
             identity.device.description + ".db", kind: Self.fileKind, migrations: Self.migrations,
-            lockTimeout: lockTimeout, keepsLog: true)
+            lockTimeout: lockTimeout)
         try noteFile()
         try expire()
         settleHeldCopiesIfPossible()

@@ -77,16 +77,14 @@ public struct StateDirectory: Sendable {
     /// Returns the path of a file in the directory.
     public func file(_ name: String) -> String { path + "/" + name }
 
-    /// Opens or creates a database of a kind in the directory. What is deleted from it is overwritten. With `keepsLog`, a short log
-    /// stays when the file is closed, if nothing in it was erased.
+    /// Opens or creates a database of a kind in the directory. What is deleted from it is overwritten.
     func database(
-        _ name: String, kind: Int32, migrations: [String], lockTimeout: Double,
-        keepsLog: Bool = false
+        _ name: String, kind: Int32, migrations: [String], lockTimeout: Double
     ) throws(StateError) -> DurableDatabase {
         do throws(DatabaseError) {
             return try DurableDatabase(
                 path: file(name), kind: kind, migrations: migrations, lockTimeout: lockTimeout,
-                erases: true, keepsLog: keepsLog)
+                erases: true)
         } catch {
             throw .database(error)
         }

@@ -302,14 +302,11 @@ struct BadInputTests {
             mount(
                 "tmpfs", state.path, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY),
                 "size=1m") == 0)
-        for (tool, arguments, reads) in [
-            ("keygen", ["prekeys", "bob.key"], false),
-            ("contact", ["list", "-i", "bob.key"], true),
-            ("recv", ["--again", "-i", "bob.key"], true),
+        for (tool, arguments) in [
+            ("keygen", ["prekeys", "bob.key"]), ("contact", ["list", "-i", "bob.key"]),
+            ("recv", ["--again", "-i", "bob.key"]),
         ] {
             let run = try home.run(tool, arguments, environment: environment)
-            // A state whose log stayed can be read, and has no contact and no mail.
-            if reads, run.status == 1, run.stdout.isEmpty { continue }
             expectRefusal(run, 73)
             #expect(run.stderr.contains("read-only file system"), "\(tool): \(run.stderr)")
         }
