@@ -10,8 +10,8 @@ struct ChangesCommand: Program {
         abstract: "List the decisions about contacts that your other devices made.",
         usage: "sotto device changes [DEVICE] [--text | --json]",
         discussion: """
-            These are the contacts that a device added, verified, blocked or unblocked in the 30 days before it was last heard \
-            of, as far as they still hold, each with the command that takes it back. A removed device is meant by its \
+            These are the contacts that a device added, verified, blocked or unblocked, or whose other key it accepted, in the 30 \
+            days before it was last heard of, as far as they still hold, each with the command that takes it back. A removed device is meant by its \
             id. Look at them when a device was lost.
             """)
 

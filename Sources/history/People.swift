@@ -137,7 +137,9 @@ extension MessageView {
         case .read where entry.readerCount == nil: marks.append("read")
         case .handedOn: marks.append("handed on")
         case let state:
-            if !isRepeated, let reason = state.failureWords { marks.append("not sent: \(reason)") }
+            if !isRepeated, let reason = state.failureReason {
+                marks.append("not sent: \(reason.words)")
+            }
         }
         return marks
     }
@@ -158,16 +160,13 @@ extension MessageView {
     var placeholder: String { "message \(entry.state.goneName ?? "deleted")" }
 }
 
-extension HistoryEntry.State {
-    /// The words for the reason why no relay gets a sent message, or `nil`.
-    var failureWords: String? {
+extension HistoryEntry.State.FailureReason {
+    /// The reason in words.
+    var words: String {
         switch self {
         case .dropped: "dropped from the outbox"
-        case .lapsed: "its time to live ended in the outbox"
-        case .failed: "refused by the relay"
-        case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .claimed,
-            .deleted, .damaged, .expired:
-            nil
+        case .expired: "its time to live ended in the outbox"
+        case .refused: "refused by the relay"
         }
     }
 }

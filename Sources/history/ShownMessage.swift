@@ -328,7 +328,8 @@ extension HistoryEntry {
     /// Adds what is known of the message.
     fileprivate func addStatus(to record: inout JSONObject) {
         record["status"] = status.map { .string($0) }
-        record["failure"] = direction == .sent ? state.failureReason.map { .string($0) } : nil
+        record["failure"] =
+            direction == .sent ? state.failureReason.map { .string($0.rawValue) } : nil
         switch state {
         case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .dropped,
             .lapsed, .failed, .claimed:

@@ -143,8 +143,8 @@ struct WaitCommand: Program {
         guard let present = try history.store.historyEntry(number: message.number) else {
             return nil
         }
-        if let reason = present.state.failureWords {
-            throw Failure(.unavailable, "the message was not sent: \(reason)")
+        if let reason = present.state.failureReason {
+            throw Failure(.unavailable, "the message was not sent: \(reason.words)")
         }
         guard let wanted = status.state else {
             return try answer(to: message, after: &last, history)

@@ -44,12 +44,12 @@ struct ReadCommand: Program {
             }
             return requests.strangers
         }
-        // What waited was written before what comes now. Another device can have told that a sender is a contact.
+        // What waited was written before what comes now.
         let earlier = try openAccepted()
         let received = try receive(identity)
         if received.failed != 0 { failed = received.failed }
         hasNews = hasNews || received.hasNews
-        // decrypt tells of those that come now.
+        // Another device can have told that a sender is a contact. decrypt tells of the requests that come now.
         let strangers = min(earlier, try openAccepted())
         let conversations = try who.map { [Unread(argument: $0, name: nil)] } ?? unread(identity)
         var shown = 0

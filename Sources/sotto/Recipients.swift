@@ -107,9 +107,11 @@ final class RecordedRecipients: Recipients {
     var text: String? {
         guard !ids.isEmpty else { return nil }
         var names: [String: String] = [:]
-        for record in list(.contact) + list(.group) + list(.device) {
-            guard let id = record["id"]?.string else { continue }
-            names[id] = record["first"] == nil ? Self.name(in: record) : "machine one"
+        for tool in [Tool.contact, .group, .device] where !ids.allSatisfy({ names[$0] != nil }) {
+            for record in list(tool) {
+                guard let id = record["id"]?.string else { continue }
+                names[id] = record["first"] == nil ? Self.name(in: record) : "machine one"
+            }
         }
         return sentence(of: ids.map { names[$0] ?? Self.short($0) })
     }

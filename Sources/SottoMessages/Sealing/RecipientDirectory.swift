@@ -348,13 +348,12 @@ final class RecipientDirectory {
     /// Whether this is another device than machine one on a private list. Throws ``StateError/removedDevice`` for a removed one.
     func handsOver() throws -> Bool {
         if let isHandingOver { return isHandingOver }
-        let found = try book.view { transaction in
+        let found = try book.view { transaction -> Bool in
             guard try transaction.ownDeviceState() != nil else { throw StateError.removedDevice }
             return try transaction.handsOver()
         }
-        let isHandingOver = found ?? false
-        self.isHandingOver = isHandingOver
-        return isHandingOver
+        isHandingOver = found ?? false
+        return found ?? false
     }
 
     private func handsOver(to person: Correspondent) throws -> Bool {

@@ -63,7 +63,7 @@ public struct Call: Sendable, Hashable {
         else { return nil }
         (id, media, isOwn) = (offer.call, offer.media, first.direction == .sent)
         offered = first.received ?? Timestamp(seconds: 0)
-        isLate = offer.reason != nil || (isOwn && first.state == .failed)
+        isLate = offer.reason != nil || (isOwn && first.state.isFailed)
         for entry in ordered where entry.isImported == first.isImported {
             guard let signal = entry.call, signal.call == id else { continue }
             let time = entry.received ?? Timestamp(seconds: 0)

@@ -195,12 +195,22 @@ extension HistoryEntry.State {
         }
     }
 
-    /// The reason why no relay gets a sent message, in records, or `nil`.
-    public var failureReason: String? {
+    /// A reason why no relay gets a sent message, as records name it.
+    public enum FailureReason: String, Sendable {
+        /// It was dropped from the outbox.
+        case dropped
+        /// Its time to live ended in the outbox.
+        case expired
+        /// The relay refused it.
+        case refused
+    }
+
+    /// The reason why no relay gets a sent message, or `nil`.
+    public var failureReason: FailureReason? {
         switch self {
-        case .dropped: "dropped"
-        case .lapsed: "expired"
-        case .failed: "refused"
+        case .dropped: .dropped
+        case .lapsed: .expired
+        case .failed: .refused
         case .sentElsewhere, .waiting, .new, .handedOn, .stored, .delivered, .read, .claimed,
             .deleted, .damaged, .expired:
             nil

@@ -228,15 +228,20 @@ struct CallTests {
         #expect(shown.count == 6 && shown.last?["more"] == .integer(3))
     }
 
-    @Test func anOfferThatWasNotSentDoesNotRing() throws {
+    @Test(arguments: [
+        (HistoryEntry.State.failed, "refused by the relay"),
+        (.lapsed, "its time to live ended in the outbox"), (.dropped, "dropped from the outbox"),
+    ]) func anOfferThatWasNotSentDoesNotRing(
+        _ state: HistoryEntry.State, _ reason: String
+    ) throws {
         _ = try write(alice, "offer")
         try alice.state { connection throws(StateError) in
-            try connection.run("UPDATE message SET state = 8")
+            try connection.run("UPDATE message SET state = ?", state.rawValue)
         }
         #expect(try calls(alice).map { $0["state"] } == [.string("unanswered")])
         let shown = try texts(alice)
         #expect(
-            shown.contains("[audio call, not answered]  [not sent: refused by the relay]"),
+            shown.contains("[audio call, not answered]  [not sent: \(reason)]"),
             "\(shown)")
     }
 
