@@ -143,7 +143,8 @@ struct WaitCommand: Program {
         guard let present = try history.store.historyEntry(number: message.number) else {
             return nil
         }
-        if let reason = present.state.failureReason {
+        // A message that is on its way again may still arrive.
+        if let reason = present.state.failureReason, try history.departures(of: [present]).isEmpty {
             throw Failure(.unavailable, "the message was not sent: \(reason.words)")
         }
         guard let wanted = status.state else {

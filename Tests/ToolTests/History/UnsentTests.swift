@@ -122,10 +122,17 @@ import Testing
                 && listed.text.contains("refused  [not sent: refused by the relay]"), "\(listed)")
         #expect(listed.stderr.contains("to send it: sotto history repeat bob --send"))
         #expect(try alice.history("unsent", "--all").count == 3)
+        let refused = try #require(try alice.history("bob").first?["id"]?.string)
+        func wait() throws -> Run {
+            try alice.run("history", ["wait", refused, "--timeout", "1s"])
+        }
+        #expect(try wait().status == 69)
         let record = try circle.must("alice", "history", ["repeat", "bob"]).text
         let again = try circle.encrypt("alice", record, [])
         try alice.queue(again)
         #expect(try statuses() == ["queued", "failed", "failed"])
+        let waited = try wait()
+        #expect(waited.status == 1 && waited.stderr.contains("did not store"), "\(waited)")
         #expect(try text().contains("refused  [queued]\n"))
         let others = try alice.run("history", ["unsent"])
         #expect(
@@ -133,6 +140,7 @@ import Testing
             "\(others.stderr)")
         try alice.settle("stored")
         #expect(try statuses() == ["stored", "failed", "failed"])
+        #expect(try wait().status == 0)
         #expect(
             try circle["bob"].read(again).records.map { $0.body["text"] } == [.string("refused")])
         #expect(try text().contains("dropped  [not sent: dropped from the outbox]"))
