@@ -71,6 +71,8 @@ package final class DurableDatabase: @unchecked Sendable {
                 throw .notDurable(path: path)
             }
             if erases { try connection.run("PRAGMA secure_delete = ON") }
+            // Long transactions, such as those of an import, change more pages than SQLite keeps in memory by default.
+            try connection.run("PRAGMA cache_size = -16384")
         }
     }
 

@@ -67,6 +67,8 @@ public final class StateTransaction {
     var waitsForChanges = false
     /// The column `place` of the last message in the history, after it was looked up.
     var newestPlace: Int64?
+    /// The earliest time from which the retentions consider imported messages again, after these changed it.
+    var expectedRetention = Int64.max
     /// Whether the history has an event that changes another message, after it was looked up.
     var hasEvents: Bool?
     /// Whether an event waits for its target, after it was looked up.

@@ -33,8 +33,8 @@ struct HistoryImport {
     private let pool = ThreadPool()
 
     /// The maximum number of lines, and of their bytes, in a transaction. Parsed lines take many times their length in memory.
-    private static let batchSize = 5_000
-    private static let batchBytes = 2 << 20
+    private static let batchSize = 10_000
+    private static let batchBytes = 4 << 20
     /// The number of lines that a thread parses at a time.
     private static let sliceSize = 250
 

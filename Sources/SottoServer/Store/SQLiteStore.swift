@@ -37,8 +37,7 @@ final class SQLiteStore: CopyableStore {
         let pages = min(4_000, max(16, room.reserve / 2 / 4_096))
         writer.checkpointLog(atPages: Int(pages))
         let last = try writer.use { connection throws(StoreError) in
-            try connection.run("PRAGMA cache_size = -16384")
-            return try connection.integer(
+            try connection.integer(
                 "SELECT seq FROM sqlite_sequence WHERE name = 'envelope'")
         }
         memory.withLock { $0.nextSequence = last + 1 }

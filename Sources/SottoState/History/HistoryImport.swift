@@ -215,8 +215,10 @@ extension StateTransaction {
 
     /// Makes the retentions consider a message again that was stored before the time that they have reached.
     private func expectRetention(of received: Timestamp?) throws(StateError) {
-        try connection.run(
-            "UPDATE retention SET kept = min(kept, ?)", max(0, (received?.seconds ?? 1) - 1))
+        let kept = max(0, (received?.seconds ?? 1) - 1)
+        guard kept < expectedRetention else { return }
+        expectedRetention = kept
+        try connection.run("UPDATE retention SET kept = min(kept, ?)", kept)
     }
 
     /// Returns the end of a message's lifetime: the known one or that of the body, the earlier of the two. A message that

@@ -115,6 +115,7 @@ extension StateTransaction {
                 deletions = try earlyDeletions(
                     of: id, in: row, by: author, at: time, isImported: message.isClaimed)
             }
+            let hadUnread = row.unread > 0
             let member =
                 direction == .received && row.conversation.group != nil && !message.isClaimed
                 ? author : nil
@@ -128,7 +129,7 @@ extension StateTransaction {
                 row.unread += 1
             }
             if let origin = message.origin, !origin.isUnread, message.state != .claimed {
-                try passRead(place, in: &row)
+                try passRead(place, hadUnread: hadUnread, in: &row)
             }
             row.isChanged = true
             conversations[row.conversation] = row
@@ -192,11 +193,15 @@ extension StateTransaction {
     }
 
     /// Moves the read mark of a conversation to an imported message that was read before, unless an unread message is
-    /// before it.
+    /// before it. `hadUnread` tells whether the conversation had unread messages before this one.
     private func passRead(
-        _ place: HistoryPlace, in row: inout ConversationRow
+        _ place: HistoryPlace, hadUnread: Bool, in row: inout ConversationRow
     ) throws(StateError) {
         guard place > row.read else { return }
+        guard hadUnread else {
+            (row.read, row.unread) = (place, 0)
+            return
+        }
         let isUnreadBefore = try connection.exists(
             """
             SELECT 1 FROM message WHERE conversation = ? AND kind = 0 AND sent = 0
