@@ -52,7 +52,9 @@ public struct SyncItem: Sendable, Hashable {
         case news(JSONObject)
     }
 
-    /// One more than the greatest counter that the device had seen, at most ``greatestCounter``.
+    /// The time of the change in milliseconds since 1970, or one more than the greatest counter that the device had seen if that is
+    /// greater; at most ``greatestCounter``. So what was decided later counts, also on a device that saw no item yet, and a wrong
+    /// clock puts no decision before one that its device had seen.
     public let counter: Int64
     /// The device that made the change.
     public let device: KeyID
@@ -98,7 +100,7 @@ public struct SyncItem: Sendable, Hashable {
     }
 
     /// Whether it counts in place of another item with the same ``subject``, whichever arrives first: the greater counter does.
-    /// Items with one counter were made without knowledge of each other. Of these a removal counts before an edit, a block before
+    /// Items with one counter were made at the same time, without knowledge of each other. Of these a removal counts before an edit, a block before
     /// its end, and lower trust before higher; else the smaller id of the device does.
     public func wins(over other: SyncItem) -> Bool {
         if counter != other.counter { return counter > other.counter }

@@ -147,9 +147,11 @@ extension StateTransaction {
         }
     }
 
+    /// Returns the counter of the next item: the time in milliseconds since 1970, or one more than the greatest counter that was seen if
+    /// that is greater. A device that was added later counts from the time too.
     private func nextCounter() throws(StateError) -> Int64 {
         let last = try remembered(Self.counterName) ?? 0
-        let next = min(last, SyncItem.greatestCounter - 1) + 1
+        let next = max(Timestamp.milliseconds(), min(last, SyncItem.greatestCounter - 1) + 1)
         try remember(Self.counterName, next)
         return next
     }

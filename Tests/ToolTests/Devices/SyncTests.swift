@@ -1,3 +1,4 @@
+import Glibc
 import Sotto
 import SottoContacts
 import SottoDatabase
@@ -182,6 +183,30 @@ struct SyncTests {
         #expect(seen.messages.count == 2 && seen.unread.isEmpty)
         #expect(seen.settings == ["true false "])
         #expect(seen.contacts == ["\(People.bob.id) robert verified false"])
+    }
+
+    /// The later decision counts, also of a machine that heard of none before it and decided less often.
+    @Test func theLaterDecisionCountsWithoutKnowledgeOfOthers() throws {
+        let machines = try Machines()
+        let (first, third) = (machines.all[0], machines.all[2])
+        func decide(_ machine: Machine, _ change: (inout Contact) -> Void) throws {
+            try machine.store.transaction { transaction in
+                var bob = try #require(try transaction.contact(id: People.bob.id))
+                change(&bob)
+                try transaction.save(bob)
+            }
+        }
+        for isBlocked in [true, false, true, false] {
+            try decide(first) { $0.isBlocked = isBlocked }
+        }
+        for name in ["rob", "bobby"] { try decide(first) { $0.name = name } }
+        // Each decision has a millisecond of its own.
+        let decided = Timestamp.milliseconds() + 8
+        while Timestamp.milliseconds() < decided { sched_yield() }
+        try decide(third) { ($0.isBlocked, $0.name) = (true, "robert") }
+        try machines.settle()
+        try expectAgreement(machines, "")
+        #expect(try Seen(first).contacts == ["\(People.bob.id) robert trusted true"])
     }
 
     @Test func mailForMachineOneAloneIsPassedOnOnce() throws {
