@@ -47,6 +47,11 @@ package struct ReceivedGroupChain: Sendable {
     /// The tag of this chain's copies for a reader, 16 bytes.
     package func tag(for reader: KeyID) -> [UInt8] { Wrap.keys(wrapSecret, id, reader).tag }
 
+    /// Whether the chain has not come to a place yet: its owner may read the message there.
+    package func expects(_ place: GroupContent.Place) -> Bool {
+        place.signingKey == signingKey && place.iteration >= iteration
+    }
+
     /// Returns the message in a copy. Throws ``GroupChainError/copy``.
     package func message(
         in copy: GroupCopy, for address: GroupCopy.Address

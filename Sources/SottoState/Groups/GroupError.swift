@@ -22,7 +22,7 @@ package enum GroupError: Error, Sendable, Equatable {
     case mayNotPost
     /// Only the first device, which has the identity, can do it.
     case firstDevice
-    /// The group was restored from a backup, and no member has confirmed it.
+    /// The group was restored, and no member has confirmed it.
     case doubtful(id: String)
     /// The log of the group does not name this device of the owner yet, so that members refuse what it writes.
     case unlisted(id: String)
@@ -74,7 +74,7 @@ extension GroupError: FailureError {
         case .doubtful(let id):
             Failure(
                 .tryAgain,
-                "the group \(id) comes from a backup, which can lack changes, and its members have not confirmed it",
+                "the group \(id) was restored and can lack changes, and its members have not confirmed it",
                 hint:
                     "ask members, and decrypt the answer: sotto group sync \(id) | sotto encrypt | sotto send"
             )

@@ -17,6 +17,8 @@ package struct GroupHeader: Sendable, Equatable {
     let isNewcomer: Bool
     /// ``StoredGroup/drawn``.
     let drawn: [KeyID]
+    /// ``StoredGroup/isPartial``.
+    let isPartial: Bool
     /// ``StoredGroup/showsToNewcomers``.
     let showsToNewcomers: Bool
 
@@ -26,6 +28,7 @@ package struct GroupHeader: Sendable, Equatable {
     private static let announcements: UInt8 = 8
     private static let shown: UInt8 = 16
     private static let left: UInt8 = 32
+    private static let partial: UInt8 = 64
 
     init(_ group: StoredGroup) {
         (id, name, isDeclined) = (group.id, group.name, group.isDeclined)
@@ -34,7 +37,7 @@ package struct GroupHeader: Sendable, Equatable {
         isAnnouncements = standing == .member && group.state.policy.post >= .admin
         isLeft = standing == .left
         (question, isNewcomer, drawn) = (group.question, group.isNewcomer, group.drawn)
-        showsToNewcomers = group.showsToNewcomers
+        (showsToNewcomers, isPartial) = (group.showsToNewcomers, group.isPartial)
     }
 
     /// Reads ``encoded``, or returns `nil`.
@@ -61,6 +64,7 @@ package struct GroupHeader: Sendable, Equatable {
         isAnnouncements = marks & Self.announcements != 0
         showsToNewcomers = marks & Self.shown != 0
         isLeft = marks & Self.left != 0
+        isPartial = marks & Self.partial != 0
         self.memberCount = Int(memberCount)
         guard let name = String(validating: reader.remaining, as: UTF8.self) else { return nil }
         self.id = GroupID(Array(id))
@@ -68,12 +72,13 @@ package struct GroupHeader: Sendable, Equatable {
     }
 
     /// id (32) ‖ marks (1): 1 for a declined group, 2 for one with ``question``, 4 for a newcomer, 8 for announcements, 16 for
-    /// ``showsToNewcomers``, 32 for ``isLeft`` ‖ ``memberCount`` (4) ‖ if it is there, ``question`` (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
+    /// ``showsToNewcomers``, 32 for ``isLeft``, 64 for ``isPartial`` ‖ ``memberCount`` (4) ‖ if it is there, ``question`` (16), the number of ``drawn`` (2) and their public keys (32 each) ‖ name.
     var encoded: [UInt8] {
         let marks =
             (isDeclined ? Self.declined : 0) | (question == nil ? 0 : Self.asks)
             | (isNewcomer ? Self.newcomer : 0) | (isAnnouncements ? Self.announcements : 0)
             | (showsToNewcomers ? Self.shown : 0) | (isLeft ? Self.left : 0)
+            | (isPartial ? Self.partial : 0)
         let asked =
             question.map { $0 + UInt16(drawn.count).bigEndianBytes + drawn.flatMap(\.publicKey) }
         return id.bytes + [marks] + UInt32(memberCount).bigEndianBytes + (asked ?? [])

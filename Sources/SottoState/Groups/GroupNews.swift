@@ -52,6 +52,10 @@ extension StateTransaction {
         group = try admit(changes.filter { $0.by == sender }, to: group, at: time)
         let cards = file?.cards ?? body.cards.compactMap { try? Card(record: $0) }
         try note(cards, from: sender, in: group)
+        if sender == owner.id, before == nil || group.isPartial {
+            group = try restore(
+                group, isNew: before == nil, isPartial: before == nil ? body.file != nil : file == nil)
+        }
         if let object = body.room, let keys = try? RoomKeys(object),
             group.state.ranks[sender] ?? .nobody >= .moderator,
             keys.door.publicKey == group.state.policy.door,
@@ -105,6 +109,27 @@ extension StateTransaction {
                 || group.state.ranks[sender] != nil)
     }
 
+    /// Takes a group, or the rest of its log, that another own device brings. Machine one had the group before it lost its state: it
+    /// asks the members to confirm the log, in which its own last changes can be missing, and for their chains. Returns the group.
+    private func restore(
+        _ group: StoredGroup, isNew: Bool, isPartial: Bool
+    ) throws(StateError) -> StoredGroup {
+        guard owner.owner == nil else { return group }
+        var group = group
+        if isNew { group.question = randomBytes(GroupBody.questionBytes) }
+        group.isPartial = isPartial
+        group.drawn = group.members.map(\.id).filter { $0 != owner.id }
+        groups[group.id] = group
+        try writeHeader(of: group)
+        for seat in group.seats where seat.member != owner.id {
+            guard try chains(of: seat.device, in: group).isEmpty else { continue }
+            var note = try note(of: seat.device, in: group)
+            note.lacksChain = true
+            try write(note, of: group)
+        }
+        return group
+    }
+
     /// Returns the member of whom a device is: by the log, or by the list of devices that is known here.
     func person(withDevice device: KeyID, in group: StoredGroup) throws(StateError) -> KeyID {
         let member = group.log.member(of: device)
@@ -151,9 +176,23 @@ extension StateTransaction {
             try takesMessages(shownBy: author, in: group)
         else { return nil }
         let wanted = Set(try messageRequests(of: device, in: group))
+        let chains = try chains(of: device, in: group).map(\.chain)
         var count: Int64 = 0
         for message in messages {
-            if try add(message, of: author, device, to: group, wanted, at: time) { count += 1 }
+            guard let message = try? EarlierMessage(message),
+                let id = message.id(in: group.id, of: device)
+            else { continue }
+            // A copy that was never made leaves no gap before the next message of its chain.
+            let isExpected =
+                if case .place(let place) = message.name {
+                    chains.contains { $0.expects(place) }
+                } else {
+                    false
+                }
+            let isNew = try add(
+                message, id, isWanted: isExpected || wanted.contains(id), of: author, device,
+                to: group, at: time)
+            if isNew { count += 1 }
         }
         guard count > 0, author != owner.id else { return nil }
         return [
@@ -165,16 +204,16 @@ extension StateTransaction {
     /// Stores an earlier message that its author shows the owner. Returns whether it is new here.
     ///
     /// Its author is the sender of the body: the id is that of a place in a chain of the sender. It changes no message that is
-    /// here. A message that is not one of the `wanted` ones must be a content, and visible to members who joined after it.
+    /// here. With `isWanted` the owner could read it when it was written. Another one must be a content, and visible to members who
+    /// joined after it.
     private func add(
-        _ message: JSONObject, of author: KeyID, _ device: KeyID, to group: StoredGroup,
-        _ wanted: Set<String>, at time: Timestamp
+        _ message: EarlierMessage, _ id: String, isWanted: Bool, of author: KeyID, _ device: KeyID,
+        to group: StoredGroup, at time: Timestamp
     ) throws(StateError) -> Bool {
-        guard let rank = group.state.ranks[author], let message = try? EarlierMessage(message),
-            let id = message.id(in: group.id, of: device), let body = try? MessageBody(message.body)
+        guard let rank = group.state.ranks[author], let body = try? MessageBody(message.body)
         else { return false }
         let written = message.time
-        if wanted.contains(id) || author == owner.id {
+        if isWanted || author == owner.id {
             guard group.permits(body, by: author, rank: rank) else { return false }
         } else {
             guard group.state.policy.visibility != .joined, body.isContent else { return false }
@@ -184,7 +223,7 @@ extension StateTransaction {
             time: written, body: message.body)
         if device != author { earlier.device = device }
         // The author sent no copy of another one to the owner, so it gets no receipt.
-        if !wanted.contains(id) { earlier.forgetMemberCount() }
+        if !isWanted { earlier.forgetMemberCount() }
         let isOwn = author == owner.id
         let imported = ImportedMessage(
             record: earlier.record, direction: isOwn ? .sent : .received,
@@ -197,7 +236,7 @@ extension StateTransaction {
             return true
         }
         // It was lost, so nobody has read it.
-        if wanted.contains(id) { try markUnread(late: id, in: group.id) }
+        if isWanted { try markUnread(late: id, in: group.id) }
         return true
     }
 

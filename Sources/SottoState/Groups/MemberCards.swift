@@ -47,9 +47,9 @@ extension StateTransaction {
         return try !isFull()
     }
 
-    /// Stores the signed card of a member, or of an invited person. An older card does not replace a newer one, and none
-    /// replaces a card with a relay that mail may not leave for the new relay. Of two cards with one date, the last one that the
-    /// member sent is kept: a card from another `sender` can be the former one.
+    /// Stores the signed card of a member, or of an invited person. An older card does not replace a newer one, and one without a relay
+    /// replaces none with a relay. Of two cards with one date, the last one that the member sent is kept: a card from another `sender`
+    /// can be the former one. Copies go to the new relay only if the group lists it.
     package func note(
         _ card: Card, from sender: KeyID? = nil, in group: StoredGroup
     ) throws(StateError) {
@@ -61,7 +61,7 @@ extension StateTransaction {
                     date > before || date == before && card.id == sender
                 else { return }
             }
-            guard mayFollow(card, from: known) else { return }
+            guard card.relay != nil || known.relay == nil else { return }
         }
         if let list = card.devices {
             switch try take(devices: list) {
@@ -71,14 +71,6 @@ extension StateTransaction {
         }
         note.cardBytes = record.serialized()
         try write(note, of: group)
-    }
-
-    /// Whether mail may follow a member from the relay on the known card to that on a later one, as it may follow a contact. A
-    /// state that is opened without the rule keeps the known relay.
-    private func mayFollow(_ card: Card, from known: Card) -> Bool {
-        guard let former = known.relay, card.relay != former else { return true }
-        guard let relay = card.relay, let follow = store.follow else { return false }
-        return follow(relay, former) != nil
     }
 
     /// Returns the card of a person in any group, the newest one, and the policies of the groups of which the owner is or was a member;

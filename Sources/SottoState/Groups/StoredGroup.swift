@@ -29,6 +29,8 @@ package struct StoredGroup: Sendable {
     /// The people who can answer ``question``: for a newcomer the members whom chance chose, in the order of the draws, for a
     /// restored group the members that the backup had.
     var drawn: [KeyID] = []
+    /// Whether another device of the owner brought the beginning of the log, and the rest is in a file that was not taken yet.
+    package internal(set) var isPartial = false
     /// Whether the owner decided to show messages to members who join from now on.
     package internal(set) var showsToNewcomers = false
     /// The place of each change: a change that was stored later has a higher one.
@@ -63,11 +65,11 @@ package struct StoredGroup: Sendable {
         rank > .nobody || !isDeclined && (log.hasEntered(owner) && !isUnconfirmed || isDoubtful)
     }
 
-    /// Whether the group was restored from a backup, and the members have not confirmed it. A change would prove a fork if the
-    /// owner had signed another one with its number, and a message could go to people who were removed. A group without other
-    /// members needs no confirmation.
+    /// Whether the group was restored from a backup or by another device of the owner, and the members have not confirmed it. A change
+    /// would prove a fork if the owner had signed another one with its number, and a message could go to people who were removed. A
+    /// group without other members needs no confirmation.
     package var isDoubtful: Bool {
-        question != nil && !isNewcomer && state.ranks.keys.contains { $0 != owner }
+        isPartial || question != nil && !isNewcomer && state.ranks.keys.contains { $0 != owner }
     }
 
     /// Whether the owner, who entered by an invitation, waits for one of the members who were drawn to confirm the group.
@@ -361,7 +363,7 @@ extension StateTransaction {
         let group = StoredGroup(
             number: number, owner: owner.id, device: owner.device, log: log, state: log.fold(),
             isDeclined: header.isDeclined, question: header.question,
-            isNewcomer: header.isNewcomer, drawn: header.drawn,
+            isNewcomer: header.isNewcomer, drawn: header.drawn, isPartial: header.isPartial,
             showsToNewcomers: header.showsToNewcomers, places: places)
         groups[id] = group
         return group

@@ -122,6 +122,34 @@ import Testing
         #expect(try statuses() == ["stored"])
     }
 
+    /// A copy that the relay refused comes with `group sync` to a member who has the chain, and no gap shows that it is missing.
+    @Test func aRefusedCopyComesAgain() throws {
+        try circle.say("alice", "one")
+        try circle.settle()
+        let sealed = try encrypt("two")
+        let carol = circle["carol"].identity.id.description
+        for line in sealed.lines {
+            let record = try JSON.object(parsing: Array(line.utf8))
+            let isRefused = record["to"]?.string == carol
+            if !isRefused { try circle.deliver(line: line) }
+            try settle([(record["id"]?.string ?? "", isRefused ? "rejected 403" : "stored")])
+        }
+        try circle.settle()
+        let listed = try circle.must("alice", "history", ["--text", "team"]).text
+        #expect(listed.contains("[not sent to carol]"), "\(listed)")
+        try circle.group("alice", "sync", "team")
+        try circle.settle()
+        // The order is that of whole seconds.
+        #expect(try circle.history("carol").sorted() == ["one", "two"])
+        try circle.say("alice", "three")
+        try circle.settle()
+        for who in ["bob", "carol", "dave"] {
+            #expect(try circle.history(who).sorted() == ["one", "three", "two"])
+        }
+        let shown = try circle.must("carol", "group", ["show", "team"]).records[0]
+        #expect(shown["missing"] == nil)
+    }
+
     /// An event has outcomes too. Those of other envelopes stay, and are not compared again.
     @Test func otherOutcomesStay() throws {
         try circle.say("alice", "one")

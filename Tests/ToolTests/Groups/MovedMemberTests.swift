@@ -110,7 +110,8 @@ struct MovedMemberTests {
         #expect(try relay(of: "bob", at: "carol") == third)
     }
 
-    /// C4, C19: neither an older card, nor one without TLS or without a relay replaces a card; another pin does.
+    /// C4, C19: neither an older card nor one without a relay replaces a card; another pin does. A relay that the group does not list,
+    /// such as one without TLS or in the own network, gets no copy, and the author is told.
     @Test func c19ACardMovesNobodyToAWorseRelay() throws {
         let bob = circle["bob"].identity
         try tell("bob", "carol", [bob.card(relay: Self.new, issued: later(10))])
@@ -119,10 +120,15 @@ struct MovedMemberTests {
         try tell("alice", "carol", [bob.card(relay: Self.old)])
         try tell("alice", "carol", [bob.card(relay: Self.old, issued: later(9))])
         #expect(try relay(of: "bob", at: "carol") == Self.new)
-        try tell("bob", "carol", [bob.card(relay: "tcp://new.example.org:2", issued: later(20))])
-        try tell("bob", "carol", [bob.card(relay: "tls://192.168.0.1:2", issued: later(21))])
+        for (place, worse) in ["tcp://new.example.org:2", "tls://192.168.0.1:2"].enumerated() {
+            try tell("bob", "carol", [bob.card(relay: worse, issued: later(20 + Int64(place)))])
+            let run = try circle.must("carol", "encrypt", ["--group", "team"], "hello")
+            #expect(run.stderr.contains("\(worse) is not listed by the group"), "\(run.stderr)")
+            #expect(!run.text.contains(bob.id.description))
+        }
         try tell("bob", "carol", [bob.card(issued: later(22))])
-        #expect(try relay(of: "bob", at: "carol") == Self.new)
+        #expect(try relay(of: "bob", at: "carol") == "tls://192.168.0.1:2")
+        try tell("bob", "carol", [bob.card(relay: Self.new, issued: later(23))])
         let pinned = Self.new + "#sha256=" + String(repeating: "ab", count: 32)
         try tell("bob", "carol", [bob.card(relay: pinned, issued: later(30))])
         #expect(try relay(of: "bob", at: "carol") == pinned)
