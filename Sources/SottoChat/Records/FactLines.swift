@@ -78,7 +78,8 @@ struct FactLines {
 
     private func status(_ record: JSONObject) -> String {
         switch record["status"]?.string {
-        case "unsent", "queued": "waits"
+        case "unsent": "has not left this machine; sotto history unsent tells more"
+        case "queued": "waits"
         case "handedOn": "was handed on"
         case "stored":
             (record["receipts"]?.array ?? []).isEmpty

@@ -32,7 +32,7 @@ extension ChatState {
                 Question(
                     subject: .invitation(group: group.id),
                     text:
-                        "\(name(of: group.inviter)) invites you to the group \(group.name), "
+                        "\(name(of: group.inviter)) invites you to the group “\(group.name)”, "
                         + Words.count(group.members, "member"),
                     yes: "joins", no: "declines"))
         }
@@ -49,7 +49,7 @@ extension ChatState {
                 Question(
                     subject: .grant(group: group, member: member.id),
                     text:
-                        "show your messages in the group \(groupName(group)) to \(member.name)?",
+                        "show your messages in the group “\(groupName(group))” to “\(member.name)”?",
                     yes: "shows them", no: "asks no more now"))
         }
     }

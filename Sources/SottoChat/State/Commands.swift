@@ -94,8 +94,8 @@ extension ChatState {
                     Question(
                         subject: .remove(group: who, member: id),
                         text: isInvited
-                            ? "take the invitation of \(name) to the group \(group) back?"
-                            : "remove \(name) from the group \(group)?",
+                            ? "take the invitation of “\(name)” to the group “\(group)” back?"
+                            : "remove “\(name)” from the group “\(group)”?",
                         yes: isInvited ? "takes it back" : "removes", no: "does nothing"))
             }
         case .leave where list.group(who)?.obstacle != nil:
@@ -107,7 +107,7 @@ extension ChatState {
         case .leave:
             ask(
                 Question(
-                    subject: .leave(group: who), text: "leave the group \(groupName(who))?",
+                    subject: .leave(group: who), text: "leave the group “\(groupName(who))”?",
                     yes: "leaves", no: "stays"))
         default: break
         }

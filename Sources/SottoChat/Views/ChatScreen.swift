@@ -88,7 +88,7 @@ extension ChatState {
         return MessageRows(
             width: options.columns, localTime: options.localTime,
             name: { Self.name(of: $0, own: own, known: people[$0]) },
-            today: options.localTime(now), pictures: previews.pictures)
+            now: now, today: options.localTime(now), pictures: previews.pictures)
     }
 
     // MARK: The middle

@@ -12,6 +12,7 @@ struct MessageRows {
     let localTime: @Sendable (Timestamp) -> ChatOptions.LocalTime
     /// The names of people by id.
     let name: (String) -> String
+    let now: Timestamp
     let today: ChatOptions.LocalTime
     /// The previews of pictures by the number of their message.
     var pictures: [Int64: PicturePreview] = [:]
@@ -191,6 +192,9 @@ struct MessageRows {
         if message.expires != nil { marks.append(("[ends]", .dim)) }
         guard message.isOwn, !message.isDeleted, !message.isLocal else { return marks }
         switch message.fate {
+        // An envelope is on its way to the outbox for at most a minute.
+        case .unsent where now.seconds - message.place.seconds >= 60:
+            marks.append(("[not sent]", .alert))
         case .unsent, .queued: marks.append(("…", .dim))
         case .handedOn: marks.append(("[handed on]", .dim))
         case .stored: marks.append(("✓", .dim))

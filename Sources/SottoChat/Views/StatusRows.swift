@@ -4,8 +4,8 @@ extension ChatState {
     var questionRows: (rows: [[Screen.Span]], isWhole: Bool) {
         guard let question = questions.first else { return ([], false) }
         let count = questions.waiting.count > 1 ? "(1 of \(questions.waiting.count)) " : ""
-        let later = question.isOwn ? "" : "  ^O later"
-        let keys = "^Y \(question.yes)  ^N \(question.no)\(later)"
+        let keys =
+            ["^Y \(question.yes)", "^N \(question.no)"] + (question.isOwn ? [] : ["^O later"])
         let short = "^Y ^N" + (question.isOwn ? "" : " ^O")
         let columns = options.columns
         let wrapped = Cells.wrap(
@@ -13,12 +13,19 @@ extension ChatState {
         var style = Screen.Style.alert
         style.color = .magenta
         var rows = wrapped.rows.map { [Screen.Span($0, style)] }
+        // Without the words a name in the question could tell what the keys do.
+        let isHigh = options.rows > rows.count + keys.count + 4
+        var end = isHigh ? keys : [short]
         let room = columns - Cells.width(wrapped.rows.last ?? "") - 2
-        if let end = [keys, short].first(where: { Cells.width($0) <= room }) {
-            rows[rows.count - 1] += [Screen.Span("  "), Screen.Span(end, .bold)]
-        } else {
-            rows.append([Screen.Span(Cells.width(keys) <= columns ? keys : short, .bold)])
+        if let whole = [keys.joined(separator: "  "), short].first(where: {
+            Cells.width($0) <= room && (!isHigh || $0 != short)
+        }) {
+            rows[rows.count - 1] += [Screen.Span("  "), Screen.Span(whole, .bold)]
+            end = []
+        } else if Cells.width(keys.joined(separator: "  ")) <= columns {
+            end = [keys.joined(separator: "  ")]
         }
+        rows += end.map { [Screen.Span(Cells.cut($0, to: columns), .bold)] }
         return (rows, !wrapped.isCut)
     }
 

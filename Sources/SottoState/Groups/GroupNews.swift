@@ -52,9 +52,13 @@ extension StateTransaction {
         group = try admit(changes.filter { $0.by == sender }, to: group, at: time)
         let cards = file?.cards ?? body.cards.compactMap { try? Card(record: $0) }
         try note(cards, from: sender, in: group)
-        if sender == owner.id, before == nil || group.isPartial {
-            group = try restore(
-                group, isNew: before == nil, isPartial: before == nil ? body.file != nil : file == nil)
+        let isPartial =
+            sender == owner.id && owner.owner == nil
+            && (before == nil ? body.file != nil : group.isPartial && file == nil)
+        if isPartial || group.isPartial && sender == owner.id
+            || received.stored.contains(where: { $0.device == owner.device })
+        {
+            group = try restore(group, isPartial: isPartial)
         }
         if let object = body.room, let keys = try? RoomKeys(object),
             group.state.ranks[sender] ?? .nobody >= .moderator,
@@ -109,14 +113,17 @@ extension StateTransaction {
                 || group.state.ranks[sender] != nil)
     }
 
-    /// Takes a group, or the rest of its log, that another own device brings. Machine one had the group before it lost its state: it
-    /// asks the members to confirm the log, in which its own last changes can be missing, and for their chains. Returns the group.
+    /// Takes a group in which this device signed changes that it does not know: it lost its state, or the state was put back. It asks the
+    /// members to confirm the log, in which its last changes can be missing, and for the chains that they believe it has. With
+    /// `isPartial`, the rest of the log is in a file. Returns the group.
     private func restore(
-        _ group: StoredGroup, isNew: Bool, isPartial: Bool
+        _ group: StoredGroup, isPartial: Bool
     ) throws(StateError) -> StoredGroup {
-        guard owner.owner == nil else { return group }
         var group = group
-        if isNew { group.question = randomBytes(GroupBody.questionBytes) }
+        if group.question == nil || group.isNewcomer {
+            group.question = randomBytes(GroupBody.questionBytes)
+            group.isNewcomer = false
+        }
         group.isPartial = isPartial
         group.drawn = group.members.map(\.id).filter { $0 != owner.id }
         groups[group.id] = group
