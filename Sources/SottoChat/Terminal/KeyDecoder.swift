@@ -16,6 +16,8 @@ package struct KeyDecoder: Sendable {
         case ground
         /// After an escape.
         case escape
+        /// In a character after an escape that is not ASCII: Alt with the character.
+        case alt
         /// After `ESC [` or `ESC ESC [`.
         case control
         /// After `ESC O`.
@@ -43,7 +45,7 @@ package struct KeyDecoder: Sendable {
     /// Whether a sequence is pending. It ends if nothing follows within 50 ms, and an escape is then a separate key.
     package var isPending: Bool {
         switch state {
-        case .escape, .control, .shift, .string: true
+        case .escape, .alt, .control, .shift, .string: true
         case .ground, .paste, .secretPaste: false
         }
     }
@@ -93,6 +95,7 @@ package struct KeyDecoder: Sendable {
         switch state {
         case .ground: takePlain(byte)
         case .escape: takeAfterEscape(byte)
+        case .alt: takeInAlt(byte)
         case .control: takeControl(byte)
         case .shift:
             enter(.ground)
@@ -187,15 +190,34 @@ package struct KeyDecoder: Sendable {
         case UInt8(ascii: "f"):
             enter(.ground)
             add(.wordRight)
-        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+        case UInt8(ascii: "/"):
+            // Esc, and then a command, can come in one read. Without the slash the command would be a text to send.
+            enter(.ground)
+            add(.escape)
+            takePlain(byte)
+        case 0x20..<0x7F:
             enter(.ground)
             add(.alt(Character(Unicode.Scalar(byte))))
+        case 0x80...:
+            enter(.alt)
+            takeInAlt(byte)
         default:
-            // Alt with another key has no meaning. The escape was a key of its own, and both came in one read.
             enter(.ground)
             add(.escape)
             takePlain(byte)
         }
+    }
+
+    private mutating func takeInAlt(_ byte: UInt8) {
+        guard bytes.isEmpty || byte & 0xC0 == 0x80 else {
+            enter(.ground)
+            add(.unknown)
+            return take(byte)
+        }
+        bytes.append(byte)
+        guard bytes.count == Self.characterLength(bytes[0]) else { return }
+        enter(.ground)
+        add(.unknown)
     }
 
     private mutating func takeControl(_ byte: UInt8) {

@@ -52,13 +52,12 @@ extension StateTransaction {
         group = try admit(changes.filter { $0.by == sender }, to: group, at: time)
         let cards = file?.cards ?? body.cards.compactMap { try? Card(record: $0) }
         try note(cards, from: sender, in: group)
-        let isPartial =
-            sender == owner.id && owner.owner == nil
-            && (before == nil ? body.file != nil : group.isPartial && file == nil)
-        if isPartial || group.isPartial && sender == owner.id
-            || received.stored.contains(where: { $0.device == owner.device })
-        {
-            group = try restore(group, isPartial: isPartial)
+        if sender == owner.id, owner.owner == nil, before == nil || group.isPartial {
+            group = try restore(
+                group, isPartial: before == nil ? body.file != nil : file == nil)
+        }
+        if received.stored.contains(where: { $0.device == owner.device }) {
+            try askForChains(in: group)
         }
         if let object = body.room, let keys = try? RoomKeys(object),
             group.state.ranks[sender] ?? .nobody >= .moderator,
@@ -113,28 +112,30 @@ extension StateTransaction {
                 || group.state.ranks[sender] != nil)
     }
 
-    /// Takes a group in which this device signed changes that it does not know: it lost its state, or the state was put back. It asks the
-    /// members to confirm the log, in which its last changes can be missing, and for the chains that they believe it has. With
-    /// `isPartial`, the rest of the log is in a file. Returns the group.
+    /// Takes a group, or the rest of its log, that another own device brings to machine one, which lost it. Machine one asks the members
+    /// to confirm the log, in which its own last changes can be missing. With `isPartial`, the rest of the log is in a file. Returns
+    /// the group.
     private func restore(
         _ group: StoredGroup, isPartial: Bool
     ) throws(StateError) -> StoredGroup {
         var group = group
-        if group.question == nil || group.isNewcomer {
-            group.question = randomBytes(GroupBody.questionBytes)
-            group.isNewcomer = false
-        }
+        group.question = group.question ?? randomBytes(GroupBody.questionBytes)
         group.isPartial = isPartial
         group.drawn = group.members.map(\.id).filter { $0 != owner.id }
         groups[group.id] = group
         try writeHeader(of: group)
+        return group
+    }
+
+    /// Notes that the owner lacks chains of members, who believe that this device has them: it lost its state, as changes of its own
+    /// show that it does not know.
+    private func askForChains(in group: StoredGroup) throws(StateError) {
         for seat in group.seats where seat.member != owner.id {
             guard try chains(of: seat.device, in: group).isEmpty else { continue }
             var note = try note(of: seat.device, in: group)
             note.lacksChain = true
             try write(note, of: group)
         }
-        return group
     }
 
     /// Returns the member of whom a device is: by the log, or by the list of devices that is known here.

@@ -98,7 +98,9 @@ import Testing
         func tellAlice(_ changes: [SyncItem.Change], at time: Timestamp = .now()) throws {
             let items = changes.enumerated().map { number, change in
                 // Later than what machine one decided.
-                SyncItem(counter: Int64(number) + 1_000, device: laptop.device, change).record
+                SyncItem(
+                    counter: Timestamp.milliseconds() + Int64(number), device: laptop.device, change
+                ).record
             }
             try tell("alice", SyncBody.body(items), from: laptop, at: time)
         }
@@ -210,7 +212,8 @@ import Testing
         let (carol, dave, erin) = (people[0].id, people[1].id, people[2].id)
         let now = Timestamp.now().seconds
         func day(_ number: Int64) -> Timestamp { Timestamp(seconds: now + number * 86_400) }
-        var counter: Int64 = 1_000
+        // Later than what machine one decides in this test.
+        var counter = Timestamp.milliseconds() + 60_000
         func change(_ id: KeyID, _ decision: SyncItem.Decision, _ time: Timestamp) throws {
             counter += 1
             let item = SyncItem(

@@ -114,7 +114,7 @@ import Testing
         ] {
             let refused = try circle["alice"].run("group", line)
             #expect(refused.status == 75 && refused.stdout.isEmpty, "\(line): \(refused)")
-            #expect(refused.stderr.contains("comes from a backup"), "\(refused.stderr)")
+            #expect(refused.stderr.contains("was restored"), "\(refused.stderr)")
         }
         let refused = try circle["alice"].run(
             "encrypt", ["--group", "team"], stdin: Array("early".utf8))
