@@ -75,6 +75,9 @@ extension UntoldChanges {
             facts.append("\(counted(changes, "change")) not told to \(counted(members, "member"))")
         }
         if !invited.isEmpty { facts.append("\(counted(invited.count, "invitation")) not sent") }
+        if !granted.isEmpty {
+            facts.append("your messages not shown yet to \(counted(granted.count, "member"))")
+        }
         return facts.joined(separator: ", ")
     }
 
@@ -85,6 +88,10 @@ extension UntoldChanges {
             (
                 "invited",
                 invited.isEmpty ? nil : .array(invited.map { .string($0.description) })
+            ),
+            (
+                "granted",
+                granted.isEmpty ? nil : .array(granted.map { .string($0.description) })
             ),
         ])
     }
@@ -268,11 +275,15 @@ extension ShowCommand {
                 "\(counted(untold.changes, "change")) not told to \(counted(untold.members, "member")): sotto group sync \(name) | sotto encrypt | sotto send"
             )
         }
-        for person in untold.invited {
-            let who = try groups.name(of: person)
-            group.options.note(
-                "the invitation was not sent to \(who): sotto group sync \(name) | sotto encrypt | sotto send"
-            )
+        for (people, what) in [
+            (untold.invited, "the invitation was not sent"),
+            (untold.granted, "your messages were not shown"),
+        ] {
+            for person in people {
+                let who = try groups.name(of: person)
+                group.options.note(
+                    "\(what) to \(who): sotto group sync \(name) | sotto encrypt | sotto send")
+            }
         }
     }
 }

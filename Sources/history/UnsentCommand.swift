@@ -70,7 +70,7 @@ struct UnsentCommand: Program {
 }
 
 extension OpenHistory {
-    /// Names the groups with changes or invitations that were not sent, which are no messages.
+    /// Names the groups with changes, invitations or grants that were not sent, which are no messages.
     fileprivate func noteUntoldGroups(_ conversation: Conversation?) throws {
         let groups = try store.groups().groups.filter { group in
             conversation.map { $0.group == group.id } ?? true
@@ -82,7 +82,7 @@ extension OpenHistory {
         }
         for name in untold {
             Terminal.note(
-                "changes or invitations of \(name) were not sent; to send them: sotto group sync \(shellWord(name)) --send"
+                "changes, invitations or grants of \(name) were not sent; to send them: sotto group sync \(shellWord(name)) --send"
             )
         }
     }

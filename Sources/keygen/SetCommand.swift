@@ -57,6 +57,7 @@ struct SetCommand: Program {
         let address = try relay.map { try RelayURL(argument: $0) }
         var former: String?
         var card: Card?
+        var separated: [SeparatedGroup] = []
         let path = try identity.replaceRecord(argument: file) { record in
             guard try Identity(record: record).owner == nil else {
                 throw Failure(
@@ -66,6 +67,10 @@ struct SetCommand: Program {
                 )
             }
             former = record["relay"]?.string
+            if let address, let former, address.text != former {
+                separated = try groupsSeparated(
+                    Identity(record: record), by: address.text, from: former)
+            }
             if address != nil || noRelay {
                 record["relay"] = address.map { .string($0.text) }
             }
@@ -75,7 +80,10 @@ struct SetCommand: Program {
                 lockTimeout: LockOptions.standardTimeout)
         }
         let isPrinted = records.isForced || !Terminal.isTerminal(1)
-        if !quiet { describe(path, address, from: former, isPrinted: isPrinted) }
+        if !quiet {
+            describe(path, address, from: former, isPrinted: isPrinted)
+            for group in separated { describe(group) }
+        }
         guard isPrinted, let record = card?.record else { return }
         let output = try Output(path: "-", content: .text)
         try output.writeLine(record)
@@ -105,6 +113,27 @@ struct SetCommand: Program {
             "to fetch what still arrives there: sotto recv\(option) --relay \(shellWord(former)) | sotto decrypt\(option)"
         )
         note("a room stays at its relay; MY RELAY MOVED in sotto(7) moves it")
+    }
+
+    private func groupsSeparated(
+        _ identity: Identity, by relay: String, from former: String
+    ) throws -> [SeparatedGroup] {
+        guard let directory = try StateDirectory.existing(),
+            let store = try IdentityStore.existing(
+                in: directory, identity: identity, lockTimeout: LockOptions.standardTimeout)
+        else { return [] }
+        return try store.preview { try $0.groupsSeparated(by: relay, from: former) }
+    }
+
+    private func describe(_ group: SeparatedGroup) {
+        let rule = shellWord("relays=" + group.relays.joined(separator: ","))
+        let remedy =
+            group.mayList
+            ? "list the relays: sotto group policy \(shellWord(group.name)) \(rule) --send"
+            : "ask an admin to list the relays: sotto group policy GROUP \(rule) --send"
+        note(
+            "in \(group.name), you and members who are no contacts of yours get nothing from each other until the group lists the relays; \(remedy)"
+        )
     }
 
     private func note(_ text: String) { Terminal.say("\(KeygenTool.toolName): note: \(text)") }

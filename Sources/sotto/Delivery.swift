@@ -104,7 +104,7 @@ struct DeliverySummary {
     private enum Place { case sent, queued, refused }
 
     private var places: [String: Place] = [:]
-    /// The mailboxes that records name.
+    /// The mailboxes that records name, without those of files, which are the sender's.
     private var recipients: Set<String> = []
     /// Whether a record names a recipient.
     var hasRecipients: Bool { !recipients.isEmpty }
@@ -117,7 +117,8 @@ struct DeliverySummary {
             guard record["type"]?.string == "result", let id = record["id"]?.string else {
                 continue
             }
-            if let to = record["to"]?.string { recipients.insert(to) }
+            // The id of a file is its name, 64 digits.
+            if id.utf8.count < 64, let to = record["to"]?.string { recipients.insert(to) }
             relay = record["relay"]?.string ?? relay
             reason = record["reason"]?.string ?? reason
             places[id] =

@@ -23,7 +23,10 @@ struct RecipientGroup {
 
     /// Returns the words for a number of members who get a message.
     func words(forMembers count: Int) -> String {
-        guard let others, count < others else { return "\(name), \(counted(count, "member"))" }
+        guard let others, count < others else {
+            // A member with several machines has several mailboxes.
+            return "\(name), \(counted(min(count, others ?? count), "member"))"
+        }
         return "\(count) of \(counted(others, "member")) of \(name)"
     }
 }

@@ -165,6 +165,8 @@ package struct UntoldChanges: Sendable, Equatable {
     package let members: Int
     /// The people whose invitation was not sent.
     package let invited: [KeyID]
+    /// The members to whom the owner granted the earlier messages, which were not sent.
+    package let granted: [KeyID]
 }
 
 extension StateTransaction {
@@ -199,8 +201,23 @@ extension StateTransaction {
                         && (group.places[change.id] ?? 0) > note.told
                 }
         }.map(\.id).sorted { $0.description < $1.description }
-        guard !people.isEmpty || !invited.isEmpty else { return nil }
-        return UntoldChanges(changes: changes.count, members: people.count, invited: invited)
+        let granted = try unshown(in: dues)
+        guard !people.isEmpty || !invited.isEmpty || !granted.isEmpty else { return nil }
+        return UntoldChanges(
+            changes: changes.count, members: people.count, invited: invited, granted: granted)
+    }
+
+    /// Returns the members to whom the owner granted the earlier messages, and who were not sent them.
+    private func unshown(in dues: GroupDues) throws(StateError) -> [KeyID] {
+        let (group, notes) = (dues.group, dues.notes)
+        guard group.rank > .nobody, group.state.policy.visibility == .granted else { return [] }
+        let lacking = group.members.map(\.id).filter {
+            notes[$0]?.isGranted == true && notes[$0]?.hasHistory == false
+        }
+        guard !lacking.isEmpty, try lastSentMessage(to: group) != GroupMemberNote.nothing else {
+            return []
+        }
+        return lacking
     }
 }
 

@@ -155,6 +155,10 @@ struct SendWordTests {
         let run = try front.onTerminal("sotto", ["say", "team", "hi"])
         let line = "sent to 1 of 2 members of team"
         #expect(run.status == 0 && run.lines.last == line, "\(run.text)")
+        // A file goes to the relay of the sender, who is no recipient.
+        try front.must("sotto contact unblock carol")
+        let file = try front.onTerminal("sotto", ["say", "team", "--attach", "photo.txt"])
+        #expect(file.lines.last == "sent to team, 2 members", "\(file.text)")
         let quiet = try front.must("sotto say -q bob hi")
         #expect(quiet.stdout.isEmpty && quiet.stderr.isEmpty, "\(quiet)")
         let failed = try front.world.paste("SOTTO_RELAY=tcp://127.0.0.1:1 sotto say -q bob hi")

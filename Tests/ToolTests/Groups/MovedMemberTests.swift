@@ -75,6 +75,24 @@ struct MovedMemberTests {
         #expect(!lines.isEmpty && lines.allSatisfy { $0.contains("\"relay\":\"\(Self.new)\"") })
     }
 
+    /// Who moves is told of the groups whose rules lack a relay, with the command for an admin.
+    @Test func aMoveNamesTheGroupsThatListNoRelay() throws {
+        let rule = "relays=\(Self.new),\(Self.old)"
+        for (who, command) in [("bob", "GROUP"), ("alice", "team")] {
+            let run = try circle.must(who, "keygen", ["set", "--relay", Self.new])
+            let isTold = run.stderr.contains(
+                "in team, you and members who are no contacts of yours get nothing from each other")
+            // All others are contacts of Alice.
+            #expect(isTold == (who == "bob"), "\(run.stderr)")
+            #expect(run.stderr.contains("sotto group policy \(command) ") == isTold)
+        }
+        try circle.group("alice", "policy", "team", rule)
+        try circle.settle()
+        try Self.move("carol", to: "tcp://127.0.0.1:7", in: circle)
+        let run = try circle.must("carol", "keygen", ["set", "--relay", Self.old])
+        #expect(!run.stderr.contains("get nothing from each other"), "\(run.stderr)")
+    }
+
     /// The next message to the group brings the card too, and a contact stores it as one that a message carries.
     @Test func aMessageToTheGroupBringsTheCard() throws {
         try Self.move("carol", to: Self.new, in: circle)

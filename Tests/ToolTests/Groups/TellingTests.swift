@@ -157,6 +157,24 @@ import Testing
         #expect(try untold() == nil)
     }
 
+    /// A grant whose records were lost is named, and `group sync` sends it.
+    @Test func aGrantThatWasNotSentIsNamed() throws {
+        try circle.must("alice", "group", ["policy", "team", "visibility=granted"])
+        try alice.queue(encrypt(circle.must("alice", "group", ["sync", "team"]).text))
+        try circle.must("alice", "encrypt", ["--group", "team", "--elsewhere"], "hello")
+        #expect(try untold() == nil)
+        let grant = try encrypt(circle.must("alice", "group", ["grant", "team", "bob"]).text)
+        #expect(!grant.isEmpty)
+        let shown = try circle.must("alice", "group", ["show", "team"])
+        let bob = JSON.array([.string(circle["bob"].identity.id.description)])
+        #expect(try shown.records[0]["untold"]?.object?["granted"] == bob)
+        #expect(shown.stderr.contains("your messages were not shown to bob: sotto group sync"))
+        let unsent = try alice.run("history", ["unsent"])
+        #expect(unsent.stderr.contains("changes, invitations or grants of team were not sent"))
+        try alice.queue(encrypt(circle.must("alice", "group", ["sync", "team"]).text))
+        #expect(try untold() == nil)
+    }
+
     // MARK: Ways
 
     /// What a stick or ssh carries counts as told.

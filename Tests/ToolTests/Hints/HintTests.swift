@@ -117,7 +117,7 @@ struct HintTests {
             "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
         "no other member confirmed … since it was restored; to ask: sotto group sync … --send":
             "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
-        "changes or invitations of … were not sent; to send them: sotto group sync … --send":
+        "changes, invitations or grants of … were not sent; to send them: sotto group sync … --send":
             "group.txt runs it",
         "the messages before: sotto history …": "ImportTests run it",
         "a new device of yours: …; if it is not yours: sotto device object … --send":
