@@ -37,7 +37,7 @@ public struct DeliveryResult: Sendable, Equatable {
     /// Whether it is an envelope with a time to live of 0.
     public let isSignal: Bool
     /// Whether it is a blob.
-    let isBlob: Bool
+    package let isBlob: Bool
     /// Its status.
     public let status: Status
     /// The relay's reason.

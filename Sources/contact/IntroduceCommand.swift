@@ -71,8 +71,14 @@ struct IntroduceCommand: Program {
             ).first.map(Array.init) ?? [])
         if card.record == nil { noteShortForm(card, shown["name"]?.string) }
         try say(shown)
-        if asksForReceipts, Self.wantsReceipts(for: shown["name"]?.string ?? "") {
+        guard asksForReceipts else { return }
+        let name = shown["name"]?.string ?? ""
+        if Self.wantsReceipts(for: name) {
             _ = try contact(["set", card.id.description, "receipts=on"])
+        } else {
+            Terminal.say(
+                "contact: \(name) gets no receipts; to send them: sotto contact set \(shellWord(name)) receipts=on"
+            )
         }
     }
 

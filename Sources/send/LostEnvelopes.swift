@@ -8,6 +8,8 @@ struct LostEnvelopes {
     private var counts: [DeliveryResult.Status: Int] = [:]
     private var unsentSignals = 0
     private var reason = ""
+    /// Whether a relay refused a file because it takes none.
+    private var takesNoFiles = false
     /// The relay that serves only members and refused a publication.
     private var closedRelay: RelayURL?
 
@@ -18,6 +20,9 @@ struct LostEnvelopes {
         }
         counts[result.status, default: 0] += 1
         if let refusal = result.refusal { reason = refusal.reason }
+        if result.isBlob, result.refusal?.reason == Reason.unknownType.rawValue {
+            takesNoFiles = true
+        }
         if result.refusal?.reason == Reason.notAdmitted.rawValue, result.to == nil {
             closedRelay = result.relay.flatMap { try? RelayURL($0) }
         }
@@ -26,7 +31,10 @@ struct LostEnvelopes {
     /// The failure that reports them, or `nil` if no envelope was lost.
     var failure: Failure? {
         var parts: [String] = []
-        if let count = counts[.rejected] { parts.append("the relay rejected \(count) (\(reason))") }
+        if let count = counts[.rejected] {
+            let why = takesNoFiles ? "it takes no files" : reason
+            parts.append("the relay rejected \(count) (\(why))")
+        }
         if let count = counts[.dropped] { parts.append("\(count) dropped from the outbox") }
         if let count = counts[.expired] {
             parts.append("the time to live of \(count) ended in the outbox")
@@ -39,7 +47,9 @@ struct LostEnvelopes {
         }
         guard !parts.isEmpty else { return nil }
         let hint =
-            reason == DeliveryResult.noFile
+            takesNoFiles
+            ? "send the file another way, or change to a relay with files: sotto keygen set --relay URL --send"
+            : reason == DeliveryResult.noFile
             ? "the file is in the home in which it was encrypted; send the message there, without --elsewhere: sotto history repeat NUMBER --send"
             : counts[.unknown] == nil
                 ? closedRelay.flatMap {

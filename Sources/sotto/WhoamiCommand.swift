@@ -68,7 +68,9 @@ struct WhoamiCommand: Program {
     private func rowsOfUnsent(_ identity: SharedIdentity) throws -> [[String]] {
         var list = ToolRun("send", ["--list", "--json"])
         list.collectsMessages = true
-        let waiting = records(in: try list.run().output).count
+        let outbox = records(in: try list.run().output)
+        let stuck = outbox.count { $0["relay"] == nil }
+        let waiting = outbox.count - stuck
         var history = identity.run(.history, ["unsent", "--json", "-q"])
         history.collectsMessages = true
         let unsent = records(in: try history.run().output).count
@@ -77,6 +79,12 @@ struct WhoamiCommand: Program {
             rows.append([
                 "outbox",
                 "\(waiting) \(waiting == 1 ? "waits" : "wait"); to send: sotto send < /dev/null",
+            ])
+        }
+        if stuck > 0 {
+            rows.append([
+                "outbox",
+                "\(stuck) \(stuck == 1 ? "waits" : "wait") without a relay; to see them: sotto send --list",
             ])
         }
         if unsent > 0 {

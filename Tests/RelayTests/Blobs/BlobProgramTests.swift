@@ -322,6 +322,7 @@ import Testing
         let run = world.shell("alice", "echo look | \(Self.send)")
         #expect(run.status == 15, "\(world.errors)")
         #expect(run.lines.filter { $0.contains("rejected") }.count == 2)
+        #expect(world.errors.contains("it takes no files"), "\(world.errors)")
         #expect(world.shell("alice", "send --list").status == 1)
         #expect(world.shell("bob", "recv -q").status == 1)
         world.stop()
