@@ -72,12 +72,12 @@ struct IntroduceCommand: Program {
         if card.record == nil { noteShortForm(card, shown["name"]?.string) }
         try say(shown)
         guard asksForReceipts else { return }
-        let name = shown["name"]?.string ?? ""
-        if Self.wantsReceipts(for: name) {
+        let known = shown["name"]?.string ?? ""
+        if Self.wantsReceipts(for: known) {
             _ = try contact(["set", card.id.description, "receipts=on"])
         } else {
             Terminal.say(
-                "contact: \(name) gets no receipts; to send them: sotto contact set \(shellWord(name)) receipts=on"
+                "contact: \(known) gets no receipts; to send them: sotto contact set \(shellWord(known)) receipts=on"
             )
         }
     }
