@@ -275,15 +275,17 @@ extension ShowCommand {
                 "\(counted(untold.changes, "change")) not told to \(counted(untold.members, "member")): sotto group sync \(name) | sotto encrypt | sotto send"
             )
         }
-        for (people, what) in [
-            (untold.invited, "the invitation was not sent"),
-            (untold.granted, "your messages were not shown"),
-        ] {
-            for person in people {
-                let who = try groups.name(of: person)
-                group.options.note(
-                    "\(what) to \(who): sotto group sync \(name) | sotto encrypt | sotto send")
-            }
+        for person in untold.invited {
+            let who = try groups.name(of: person)
+            group.options.note(
+                "the invitation was not sent to \(who): sotto group sync \(name) | sotto encrypt | sotto send"
+            )
+        }
+        for person in untold.granted {
+            let who = try groups.name(of: person)
+            group.options.note(
+                "your messages were not shown to \(who): sotto group sync \(name) | sotto encrypt | sotto send"
+            )
         }
     }
 }

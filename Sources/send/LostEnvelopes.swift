@@ -48,7 +48,7 @@ struct LostEnvelopes {
         guard !parts.isEmpty else { return nil }
         let hint =
             takesNoFiles
-            ? "send the file another way, or change to a relay with files: sotto keygen set --relay URL --send"
+            ? "another relay can take files: sotto keygen set --relay URL --send"
             : reason == DeliveryResult.noFile
             ? "the file is in the home in which it was encrypted; send the message there, without --elsewhere: sotto history repeat NUMBER --send"
             : counts[.unknown] == nil

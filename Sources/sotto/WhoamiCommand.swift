@@ -84,7 +84,7 @@ struct WhoamiCommand: Program {
         if stuck > 0 {
             rows.append([
                 "outbox",
-                "\(stuck) \(stuck == 1 ? "waits" : "wait") without a relay; to see them: sotto send --list",
+                "\(stuck) \(stuck == 1 ? "waits" : "wait") without a relay; to list: sotto send --list",
             ])
         }
         if unsent > 0 {

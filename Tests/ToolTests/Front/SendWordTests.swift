@@ -157,6 +157,8 @@ struct SendWordTests {
         #expect(run.status == 0 && run.lines.last == line, "\(run.text)")
         // A file goes to the relay of the sender, who is no recipient.
         try front.must("sotto contact unblock carol")
+        let relay = try #require(front.world.relayURL)
+        try front.must("sotto keygen set -q --relay \(relay) alice.key > card.json")
         let file = try front.onTerminal("sotto", ["say", "team", "--attach", "photo.txt"])
         #expect(file.lines.last == "sent to team, 2 members", "\(file.text)")
         let quiet = try front.must("sotto say -q bob hi")

@@ -77,6 +77,7 @@ struct MovedMemberTests {
 
     /// Who moves is told of the groups whose rules lack a relay, with the command for an admin.
     @Test func aMoveNamesTheGroupsThatListNoRelay() throws {
+        #expect(try relay(of: "carol", at: "bob") == Self.old)
         let rule = "relays=\(Self.new),\(Self.old)"
         for (who, command) in [("bob", "GROUP"), ("alice", "team")] {
             let run = try circle.must(who, "keygen", ["set", "--relay", Self.new])

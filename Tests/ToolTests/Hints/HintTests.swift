@@ -119,6 +119,16 @@ struct HintTests {
             "needs a restored group of three; theFirstWhoConfirmsIsOwedTheMessages runs the command",
         "changes, invitations or grants of … were not sent; to send them: sotto group sync … --send":
             "group.txt runs it",
+        "your messages were not shown to …: sotto group sync … | sotto encrypt | sotto send":
+            "TellingTests run it",
+        "list the relays: sotto group policy … … --send": "MovedMemberTests expect it",
+        "ask an admin to list the relays: sotto group policy GROUP … --send":
+            "has a group to fill in; MovedMemberTests expect it",
+        "… … without a relay; to list: sotto send --list": "needs an envelope that names no relay",
+        "contact: … gets no receipts; to send them: sotto contact set … receipts=on":
+            "FirstMinuteTests answer the question",
+        "another relay can take files: sotto keygen set --relay URL --send":
+            "has a relay to fill in; BlobProgramTests expect the failure",
         "the messages before: sotto history …": "ImportTests run it",
         "a new device of yours: …; if it is not yours: sotto device object … --send":
             "needs a second machine; DeviceDecisionTests run the command",
