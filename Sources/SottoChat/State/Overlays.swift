@@ -84,7 +84,7 @@ extension ChatState {
                 [
                     "Read the safety number below out to the contact, in a call or when you meet.",
                     "If the contact sees the same number: /verify NUMBER", "",
-                ] + lines
+                ] + lines.drop { !$0.hasPrefix("safety no") }
         }
         guard options.form == .screen else { return show(title, lines) }
         guard overlay?.title == title else { return }

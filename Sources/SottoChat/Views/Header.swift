@@ -95,11 +95,9 @@ extension ChatState {
             contact.lacksCard && !options.hasStandardRelay || stranded.contains(id),
             !relayTroubles.relays.values.contains(where: { $0.people.contains(id) })
         else { return nil }
-        let cause =
-            contact.lacksCard
-            ? "\(contact.name)'s card is not here" : "the card of \(contact.name) names no relay"
-        return
-            "\(cause), so nothing can be sent: ask for the card, then sotto add FILE, and write again"
+        return contact.lacksCard
+            ? "\(contact.name)'s card is not here, so nothing can be sent: ask for the card, then sotto add FILE, and write again"
+            : "what waits for \(contact.name) names no relay: write again; if it still waits, ask for a card with a relay, then sotto add FILE"
     }
 
     private var isNarrow: Bool { options.columns < 60 }
