@@ -33,6 +33,8 @@ package struct ChatOptions: Sendable {
     package var showsPictures = false
     /// Whether --notify gives a command.
     package var notifies = false
+    /// Whether `$SOTTO_RELAY` has the messages to people whose card names no relay.
+    package var hasStandardRelay = false
     /// The home directory, for paths that begin with `~/`.
     package var home = ""
     package var now: Timestamp

@@ -67,6 +67,7 @@ struct ChatTool: Program {
         options.notifies = notify != nil
         options.showsPictures = isScreen && Self.hasManyColors
         options.home = environmentVariable("HOME") ?? ""
+        options.hasStandardRelay = environmentVariable("SOTTO_RELAY") != nil
         let signals = try SignalPipe.open()
         let status: Int32
         if isScreen {

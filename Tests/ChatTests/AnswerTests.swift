@@ -46,7 +46,7 @@ struct AnswerTests {
         stage.say("contact accept", "contact: error: another contact has the name dave")
         stage.end("contact accept", 64)
         stage.enter("/accept davy")
-        #expect(stage.screen.contains("“dave” (claimed), named davy here"), "\(stage.screen)")
+        #expect(stage.screen.contains("“dave” (claimed), named “davy” here"), "\(stage.screen)")
         stage.wait()
         stage.press(.control("y"))
         #expect(

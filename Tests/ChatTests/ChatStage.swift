@@ -29,7 +29,7 @@ struct ChatStage {
         "keygen unlock --status": (["no passphrase"], 0),
         "history list": ([], 1), "contact list": ([], 1), "contact requests": ([], 1),
         "group list": ([], 1), "history read": ([], 0), "history page": ([], 1),
-        "send --list": ([], 0),
+        "send --list": ([], 0), "history unsent": ([], 1),
     ]
     /// A conversation whose pages, marks and place in the list are answered from it.
     var history: StoredConversation?

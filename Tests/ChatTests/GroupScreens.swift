@@ -238,7 +238,8 @@ struct GroupScreens {
         #expect(stage.screen.contains("dave  member  dave  05dadadadadadada  invited, no answer"))
         stage.press(.escape)
         stage.enter("/remove dave")
-        #expect(stage.screen.contains("? take the invitation of dave to the group climbing back?"))
+        #expect(
+            stage.screen.contains("? take the invitation of “dave” to the group “climbing” back?"))
         stage.forgetCommands()
         stage.press(.control("y"))
         #expect(stage.commands == ["group remove \(group) \(dave) | encrypt -q"])

@@ -541,12 +541,12 @@ struct ChordTests {
 
     @Test func acceptAnswersNoOtherQuestion() {
         var stage = groups()
-        #expect(stage.screen.contains("? show your messages in the group climbing to caro"))
+        #expect(stage.screen.contains("? show your messages in the group “climbing” to “caro"))
         stage.wait(2)
         stage.forgetCommands()
         stage.enter("/accept")
         #expect(stage.commands == [])
-        #expect(stage.screen.contains("? show your messages in the group climbing to caro"))
+        #expect(stage.screen.contains("? show your messages in the group “climbing” to “caro"))
         stage.press(.control("u"))
         stage.enter("/leave")
         for line in ["/accept", "/accept yes"] {
@@ -569,7 +569,7 @@ struct ChordTests {
         stage.forgetCommands()
         stage.enter("/accept davy")
         #expect(stage.commands == [])
-        #expect(stage.screen.contains("? “dave” (claimed), named davy here, 05da"))
+        #expect(stage.screen.contains("? “dave” (claimed), named “davy” here, 05da"))
         stage.wait(2)
         stage.press(.control("y"))
         #expect(
@@ -579,7 +579,7 @@ struct ChordTests {
     @Test func aQuestionOfAGroupIsNotAskedInAnother() {
         var stage = groups()
         stage.enter("/remove caro 05cacaca")
-        #expect(stage.screen.contains("remove caro 05cacaca from the group climbing?"))
+        #expect(stage.screen.contains("remove “caro 05cacaca” from the group “climbing”?"))
         stage.enter("/open work")
         stage.print(
             "compose text -- work", #"{"v":1,"type":"message","group":"\#(other)","body":{}}"#)

@@ -508,7 +508,7 @@ struct NewcomerTests {
         #expect(stage.sent == blob + "\n" + ChatStage.envelope(2) + "\n")
         stage.store(
             ChatStage.message(
-                2, from: alice,
+                2, from: alice, minutes: 0,
                 body: #"{"type":"file","name":"menu.txt","contentType":"x","size":10,"key":"x"}"#,
                 #""status":"unsent""#))
         #expect(stage.screen.contains("me  [menu.txt, 10 B] /save 2 …"), "\(stage.screen)")

@@ -289,6 +289,25 @@ struct Conversation: Sendable {
         entries.remove(at: index)
     }
 
+    /// The highest number of a loaded message.
+    var lastLoaded: Int64? { numbers.max() }
+
+    /// Removes the messages up to a number that the history has no more. `page` has the numbers of its newest messages.
+    mutating func removeMissing(in page: Set<Int64>, upTo last: Int64) {
+        let known = entries.firstIndex { $0.message.map { page.contains($0.number) } ?? false }
+        guard let first = page.isEmpty ? entries.startIndex : known else { return }
+        for index in entries.indices[first...].reversed() {
+            guard let number = entries[index].message?.number, number <= last,
+                !page.contains(number)
+            else { continue }
+            if selection == entries[index].id { selection = nil }
+            if anchor?.id == entries[index].id {
+                anchor = index > 0 ? Anchor(id: entries[index - 1].id, hidden: 0) : nil
+            }
+            remove(at: index)
+        }
+    }
+
     /// Adds an entry to the counters, or subtracts it.
     private mutating func count(_ entry: Entry, _ sign: Int) {
         guard let message = entry.message else { return }

@@ -30,6 +30,8 @@ enum Job: Sendable, Hashable {
     case members(String)
     /// Lists what waits in the outbox.
     case waiting
+    /// Lists the own messages that reached no outbox.
+    case unsent
     case sync
     /// Makes and encrypts records.
     case making(Making)
@@ -78,7 +80,8 @@ enum Job: Sendable, Hashable {
     /// Whether it reads content for the screen.
     var isReading: Bool {
         switch self {
-        case .conversations, .contacts, .requests, .groups, .members, .waiting, .page, .unread,
+        case .conversations, .contacts, .requests, .groups, .members, .waiting, .unsent, .page,
+            .unread,
             .later, .refresh, .changed, .messages:
             true
         default: false
@@ -157,8 +160,8 @@ struct TypedCommand: Sendable, Hashable {
 /// A part of the state that can be read again.
 enum Refresh: Sendable, Hashable, CaseIterable {
     case conversations, contacts, requests, groups, members, newest, changed
-    /// The items that wait in the outbox.
-    case waiting
+    /// The items that wait in the outbox, and the messages that did not reach it.
+    case waiting, unsent
 }
 
 /// A pipeline that runs.
@@ -226,8 +229,16 @@ struct Running: Sendable {
     /// The cause of a failure, and the hint of the tool.
     var advice: String {
         guard !isOfLock, !isStopped, let hint = Words.hint(ownErrors) else { return cause }
-        return "\(cause); \(hint.contains("--attach ") ? "send it as a file with /file" : hint)"
+        return "\(cause); \(Self.words.first { hint.contains($0.hint) }?.words ?? hint)"
     }
+
+    /// The words for hints that name options of a tool, by a part of the hint.
+    private static let words: [(hint: String, words: String)] = [
+        ("--attach ", "/file sends it as a file"),
+        ("give a name: ", "give another name with /accept NAME"),
+        ("prints on both sides", "use the number that /verify shows on both sides"),
+        ("--anyway", "the chat does not send it; use encrypt --anyway in another terminal"),
+    ]
 
     mutating func add(_ line: [UInt8]) {
         let line = job.isReading ? RecordLine.mended(line) : line

@@ -3,11 +3,15 @@ struct Overlay: Sendable {
     static let lineLimit = 5_000
     /// The title of the facts about a contact.
     static let contact = "contact"
+    /// The title of the same facts for a comparison of safety numbers.
+    static let verification = "verify the contact"
 
     var title: String
     var lines: [String]
     /// The messages of a list, one of which Enter shows in the conversation. Empty for a text.
     var messages: [ChatMessage] = []
+    /// The text that was searched for, or an empty text.
+    var wanted = ""
     /// The place of the chosen message.
     var chosen = 0
     /// The first line that is shown.
@@ -35,6 +39,9 @@ struct MessageQuery: Sendable, Hashable {
         case .text(let text): "messages with “\(Cells.line(text, limit: 40))”"
         }
     }
+
+    /// The text that is searched for, or an empty text.
+    var wanted: String { if case .text(let text) = kind { text } else { "" } }
 
     /// The title of a list that has as many messages as it may have.
     var fullTitle: String { "the newest \(Self.limit) " + title }

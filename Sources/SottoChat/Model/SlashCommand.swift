@@ -1,7 +1,7 @@
 /// The commands that begin with a slash.
 enum SlashCommand: String, CaseIterable, Sendable {
     case reply, react, edit, delete, pin, unpin, pins, forward, file, save, copy, search, older,
-        info, read
+        info, read, resend
     case timer, receipts, typing, presence, mute, unmute
     case verify, block, unblock, accept, rename
     case members, grant, invite, remove, leave
@@ -30,7 +30,8 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .block, .unblock: .words("[NAME]")
         case .accept: .words("[NAME]")
         case .rename, .open, .grant, .invite, .remove: .words("NAME")
-        case .pins, .older, .read, .mute, .unmute, .members, .leave, .questions, .list, .unlock,
+        case .pins, .older, .read, .resend, .mute, .unmute, .members, .leave, .questions, .list,
+            .unlock,
             .lock, .help, .quit:
             .nothing
         }
@@ -62,6 +63,7 @@ enum SlashCommand: String, CaseIterable, Sendable {
         case .older: "show earlier messages, as PageUp does"
         case .info: "show everything about a message; without N, about the conversation"
         case .read: "mark all messages here as read"
+        case .resend: "try your messages again that did not leave this machine"
         case .timer: "delete the following messages after a time such as 8h or 7d"
         case .receipts: "tell the contact what you got and read"
         case .typing: "tell the contact when you type"
@@ -145,12 +147,12 @@ enum SlashCommand: String, CaseIterable, Sendable {
             keys + [("", "")] + commands + [("//TEXT", "send a text that begins with a slash")]
         let marks = [
             "",
-            "Your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read is read, [not sent] failed.",
-            "The list: ● online, ✓ verified, ! a changed key, # a group, ~ a chat with a phrase, ? waits for your answer; 3 is the number of unread messages.",
-            "The header: +2 or 2 unread are messages in other conversations; 3 waiting are messages that the relay has not taken.",
+            "Your messages: … waits, ✓ is stored by the relay, ✓✓ is delivered, ✓✓ read is read, [not sent] failed or did not leave this machine.",
+            "The list, before a name: ● online, ✓ verified, ! a changed key, # a group, ~ a chat with a phrase, ? waits for your answer. After it is the number of unread messages.",
+            "The header: +2 or 2 unread are messages in other conversations; 3 waiting are messages that the relay has not taken; 2 not sent are messages that did not leave this machine.",
             "A friend: sotto add FILE, or sotto meet. A group: sotto group create NAME WHO --send. Both in another terminal.",
             "A text that was not sent can be selected: e edits it, d removes it, c copies it.",
-            "Names are those of your contacts. A name in “quotation marks” is only claimed.",
+            "Names are those of your contacts. In the list, a name in “quotation marks” is only claimed.",
         ]
         return all.map { MessageRows.padded($0.0, 24) + ($0.1.isEmpty ? "" : "  " + $0.1) } + marks
     }

@@ -205,7 +205,7 @@ struct ChatMessage: Sendable, Hashable {
             if isOwn || body["event"]?.string == "call" { name = "*" }
         case "timer":
             hasContent = false
-            content = .note(Self.timerWords(body))
+            content = .note(Self.timerWords(body, in: key))
         case "repair":
             hasContent = false
             content = .note(Self.repairWords(body))
@@ -255,7 +255,9 @@ struct ChatMessage: Sendable, Hashable {
             + "sotto history repeat \(shellWord(name)) --send"
     }
 
-    static func timerWords(_ body: JSONObject) -> String {
+    static func timerWords(_ body: JSONObject, in key: ConversationKey) -> String {
+        // A change of a group sets its timer, and the authors of a chat with a phrase are not authenticated.
+        guard case .person = key else { return "tried to set a timer, which has no effect here" }
         let time = body["seconds"]?.integer.flatMap { $0 > 0 ? $0 : nil }
         return time.map { "messages end after \(Words.time($0))" } ?? "messages are kept"
     }
@@ -272,13 +274,14 @@ struct ChatMessage: Sendable, Hashable {
         case "revoked": "revoked this key"
         case "call": CallWords.of(body)
         case "device-added":
-            "uses a new device: “\(body.line("name", limit: 32) ?? "?")”"
+            "uses a new device: \(Words.quoted(body.line("name", limit: 32) ?? "?"))"
         case "device-removed":
-            "removed the device “\(body.line("name", limit: 32) ?? "?")”"
+            "removed the device \(Words.quoted(body.line("name", limit: 32) ?? "?"))"
         case "device-fork": "signed two different lists of devices; ask on another channel"
         case "profile":
             "changed the profile"
-                + (body.line("name", limit: 32).map { ": “\($0)”" } ?? "") + "; see /info"
+                + (body.line("name", limit: 32).map { ": " + Words.quoted($0) } ?? "")
+                + "; see /info"
         case let event?: Cells.line(event, limit: 60)
         case nil: "an event of this machine"
         }
@@ -313,9 +316,9 @@ struct ChatMessage: Sendable, Hashable {
     }
 
     private mutating func readReceipts(_ record: JSONObject) {
-        guard isOwn, key.isGroup, let copies = record["details"]?.object?["copies"]?.integer,
-            let receipts = record["receipts"]?.array
+        guard isOwn, key.isGroup, let copies = record["details"]?.object?["copies"]?.integer
         else { return }
+        let receipts = record["receipts"]?.array ?? []
         let statuses = receipts.prefix(1_000).compactMap { $0.object?["status"]?.string }
         let read = statuses.count { $0 == "read" }
         readers = Readers(delivered: statuses.count, read: read, copies: Int(clamping: copies))
@@ -342,6 +345,11 @@ extension ChatMessage {
         (quote, forwarded, reactions, thumbnail) = (nil, nil, [], nil)
     }
 
+    /// Whether it is an own message that did not leave this machine. An envelope is on its way to the outbox for at most a minute.
+    func isUnsent(at now: Timestamp) -> Bool {
+        isOwn && !isDeleted && fate == .unsent && now.seconds - place.seconds >= 60
+    }
+
     /// Whether it has content that can be saved in a file.
     var hasFile: Bool {
         if case .file = content { true } else { isData }
@@ -361,10 +369,29 @@ extension ChatMessage {
         }
     }
 
+    /// The line of the content that has a text, from a little before the text on; the content on one line if none has it.
+    func excerpt(with wanted: String) -> String {
+        let wanted = wanted.lowercased()
+        guard !wanted.isEmpty, !summary.lowercased().contains(wanted), let plainText else {
+            return summary
+        }
+        let lines = plainText.split(separator: "\n")
+        guard let line = lines.first(where: { $0.lowercased().contains(wanted) }) else {
+            return summary
+        }
+        let start = line.lowercased().pieces(between: wanted)[0].count
+        let isFar = start > 20
+        let part =
+            (isFar ? "…" : "")
+            + line.dropFirst(isFar ? start - 12 : 0).drop(while: \.isWhitespace)
+        let name = if case .file(let name, _, _) = content { name + ": " } else { "" }
+        return name + Cells.line(part, limit: 200)
+    }
+
     /// The content on one line.
     var summary: String {
         switch content {
-        case .text(let text): Cells.line(text, limit: 80)
+        case .text(let text): Words.said(Cells.line(text, limit: 80))
         case .file(let name, _, _): name
         case .note(let note): "[\(note)]"
         }

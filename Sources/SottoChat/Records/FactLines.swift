@@ -32,6 +32,10 @@ struct FactLines {
     let localTime: @Sendable (Timestamp) -> ChatOptions.LocalTime
     /// The names of people by id.
     let name: (String) -> String
+    /// The names of the members of the open group who read the messages of the user.
+    let readers: [String]
+    /// Whether each member of this group decides who reads their messages.
+    let asksForGrants: Bool
 
     func lines(of record: JSONObject) -> [String] {
         record.isA("group") ? lines(ofGroup: record) : lines(ofMessage: record)
@@ -78,7 +82,7 @@ struct FactLines {
 
     private func status(_ record: JSONObject) -> String {
         switch record["status"]?.string {
-        case "unsent": "has not left this machine; sotto history unsent tells more"
+        case "unsent": "has not left this machine; after a minute /resend sends it again"
         case "queued": "waits"
         case "handedOn": "was handed on"
         case "stored":
@@ -87,6 +91,10 @@ struct FactLines {
         case "delivered": "was delivered"
         case "read": "was read"
         case "failed": "was not sent"
+        case nil where record["details"]?.object?["copies"]?.integer == 0 && readers.isEmpty:
+            asksForGrants
+                ? "nobody sees it yet: /grant NAME shows a member your messages"
+                : "nobody sees it: the group had no other members"
         default: "not known"
         }
     }
@@ -108,9 +116,27 @@ struct FactLines {
         return line("name", record.line("name", limit: 40))
             + line("about", about) + line("members", members)
             + line("write", rank("post")) + line("invite", rank("add"))
+            + line("read", visibility(policy?["visibility"]?.string))
+            + line("", asksForGrants ? shownTo : nil)
             + line("change", rank("edit")) + line("pin", rank("pin"))
             + line("timer", timer.map { "messages end after \(Words.time($0))" })
             + line("id", record.line("id"))
+    }
+
+    private func visibility(_ rule: String?) -> String? {
+        switch rule {
+        case "granted": "each author decides: /grant NAME shows a member your messages"
+        case "global": "members, also what was written before they joined"
+        case "joined": "members, from the time when they joined"
+        default: nil
+        }
+    }
+
+    private var shownTo: String {
+        readers.isEmpty
+            ? "nobody sees your messages yet"
+            : "yours are shown to \(readers.prefix(20).joined(separator: ", "))"
+                + (readers.count > 20 ? " and \(readers.count - 20) more" : "")
     }
 
     private func ownRank(_ record: JSONObject) -> String {

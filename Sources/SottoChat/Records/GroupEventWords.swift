@@ -85,6 +85,6 @@ struct GroupEventWords {
         let line = Cells.line(name, limit: 60)
         let isWord =
             !line.isEmpty && line.allSatisfy { $0.isLetter || $0.isNumber || "-_.".contains($0) }
-        return isWord ? line : "“\(line.replacingAll("“", with: "'").replacingAll("”", with: "'"))”"
+        return isWord ? line : Words.quoted(line)
     }
 }

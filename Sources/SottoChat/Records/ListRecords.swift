@@ -44,17 +44,18 @@ struct ChatConversation: Sendable, Hashable {
         let isEvent = last?["body"]?.object?["type"]?.string == "system"
         lastIsOwn = last?["direction"]?.string == "sent" && !isEvent
         lastNumber = last?["number"]?.integer
-        self.last = last.map(Self.words) ?? ""
+        let place = key
+        self.last = last.map { Self.words($0, in: place) } ?? ""
     }
 
-    private static func words(_ last: JSONObject) -> String {
+    private static func words(_ last: JSONObject, in key: ConversationKey) -> String {
         if last.isTrue("deleted") { return "[deleted]" }
         guard let body = last["body"]?.object else { return "" }
         switch body["type"]?.string {
-        case "text": return body.line("text", limit: 200) ?? ""
+        case "text": return Words.said(body.line("text", limit: 200) ?? "")
         case "file": return "[file \(body.line("name", limit: 40) ?? "?")]"
         case "system": return "[\(ChatMessage.systemWords(body))]"
-        case "timer": return "[\(ChatMessage.timerWords(body))]"
+        case "timer": return "[\(ChatMessage.timerWords(body, in: key))]"
         case let type?: return "[\(Cells.line(type, limit: 30))]"
         case nil: return ""
         }
@@ -75,6 +76,8 @@ struct ChatContact: Sendable, Hashable {
     var sendsPresence: Bool
     /// Whether the next message has forward secrecy.
     var hasForwardSecrecy: Bool
+    /// Whether no card is known. An account in another messenger has none.
+    var lacksCard: Bool
 
     init?(_ record: JSONObject) {
         guard record.isA("contact-entry"), let id = record.line("id"),
@@ -88,6 +91,7 @@ struct ChatContact: Sendable, Hashable {
         sendsTyping = record.isTrue("typing")
         sendsPresence = record.isTrue("presence")
         hasForwardSecrecy = record["uses"]?.string == "ratchet"
+        lacksCard = record["card"] == nil && record["profiles"] == nil
     }
 
     /// The words for an offered key, or `nil` if none is offered.
@@ -176,6 +180,8 @@ struct ChatMember: Sendable, Hashable {
     var isMe: Bool
     var isInvited: Bool
     var seesMe: Bool
+    /// Whether another member reads the messages of the user.
+    var readsMe: Bool { seesMe && !isMe && !isInvited }
 
     init?(_ record: JSONObject) {
         guard record.isA("participant"), let id = record.line("id") else { return nil }

@@ -9,6 +9,19 @@ enum Words {
         return (words + [id.prefix(8)]).joined(separator: " ")
     }
 
+    /// Returns a text that another person can choose, in quotation marks that it cannot end.
+    static func quoted(_ text: String) -> String {
+        "“\(text.replacingAll("“", with: "'").replacingAll("”", with: "'"))”"
+    }
+
+    /// Returns a text, in quotation marks if it begins as the words of the chat in place of a text or above it do.
+    static func said(_ text: String) -> String {
+        guard let first = text.unicodeScalars.first(where: { !$0.properties.isWhitespace }),
+            first == "[" || (0x2500...0x259F).contains(first.value)
+        else { return text }
+        return "“\(text)”"
+    }
+
     static func count(_ count: Int, _ noun: String) -> String {
         "\(count) \(noun)\(count == 1 ? "" : "s")"
     }

@@ -8,11 +8,14 @@ extension ChatState {
         questions.keep(
             { if case .request(let id) = $0 { ids.contains(id) } else { true } })
         for request in waiting {
-            let name = acceptedNames[request.id].map { ", named \($0) here" } ?? ""
+            let name =
+                acceptedNames[request.id].map { ", named \(Words.quoted($0)) here" } ?? ""
             let claimed =
-                request.claimedName.map { "“\($0)” (claimed)" } ?? "a sender without a name"
+                request.claimedName.map { "\(Words.quoted($0)) (claimed)" }
+                ?? "a sender without a name"
             let sender =
-                request.contactName.map { "\($0), who is a contact now" } ?? claimed + name
+                request.contactName.map { "\(Words.quoted($0)), who is a contact now" }
+                ?? claimed + name
             ask(
                 Question(
                     subject: .request(id: request.id),
@@ -32,7 +35,7 @@ extension ChatState {
                 Question(
                     subject: .invitation(group: group.id),
                     text:
-                        "\(name(of: group.inviter)) invites you to the group “\(group.name)”, "
+                        "\(quotedName(of: group.inviter)) invites you to the group \(Words.quoted(group.name)), "
                         + Words.count(group.members, "member"),
                     yes: "joins", no: "declines"))
         }
@@ -49,7 +52,7 @@ extension ChatState {
                 Question(
                     subject: .grant(group: group, member: member.id),
                     text:
-                        "show your messages in the group “\(groupName(group))” to “\(member.name)”?",
+                        "show your messages in the group \(Words.quoted(groupName(group))) to \(Words.quoted(member.name))?",
                     yes: "shows them", no: "asks no more now"))
         }
     }
@@ -67,6 +70,9 @@ extension ChatState {
     func words(for question: Question) -> String {
         question.text + (command(for: question.subject).map { ": \($0)" } ?? "")
     }
+
+    /// The name of a person in a question. Another person can have chosen it.
+    private func quotedName(of id: String) -> String { Words.quoted(name(of: id)) }
 
     /// The name of a group.
     func groupName(_ id: String) -> String {
@@ -112,6 +118,7 @@ extension ChatState {
             if isYes { grant(group, id) } else { questions.putOff(question) }
         case .delete(let key, let number):
             if isYes {
+                conversation?.selection = nil
                 make(
                     "compose", ["delete", "--with", key.who, "--", "\(number)"],
                     reads: [.newest, .changed])
@@ -229,8 +236,7 @@ extension ChatState {
         }
         ask(
             Question(
-                subject: .block(id: id), text: "drop everything from \(name(of: id))?",
-                yes: "blocks",
-                no: "does nothing"))
+                subject: .block(id: id), text: "drop everything from \(quotedName(of: id))?",
+                yes: "blocks", no: "does nothing"))
     }
 }

@@ -96,6 +96,8 @@ package struct ChatState: Sendable {
     /// The parts to read again, and the time when each was read last.
     var refreshes: Set<Refresh> = []
     var lastRefresh: [Refresh: Timestamp] = [:]
+    /// Whether another program can have erased messages, and the last number that was loaded when the history was read after that.
+    var erasure: (isWanted: Bool, last: Int64?) = (false, nil)
     var fates = FateCheck()
     var nextSync: Timestamp?
     var isSyncWanted = false
@@ -129,6 +131,10 @@ package struct ChatState: Sendable {
     var mailTrouble: String?
     /// The ids of the messages that the list of the outbox named last.
     var queued: Set<String> = []
+    /// The people for whom messages wait that name no relay.
+    var stranded: Set<String> = []
+    /// The numbers of own messages that did not leave this machine, of all conversations.
+    var unsent: Set<Int64> = []
     var isReceivedElsewhere = false
     var isLocked = false
     /// Whether the identity has a passphrase.

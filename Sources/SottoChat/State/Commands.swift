@@ -63,6 +63,7 @@ extension ChatState {
         case .file: sendFile(rest, in: key)
         case .older: scroll(up: max(1, viewHeight - 2))
         case .read: markAll()
+        case .resend: resend()
         case .timer: setTimer(rest, key)
         case .receipts, .typing, .presence: set(command, rest, key)
         case .mute: run(.change("no bell for this conversation"), "history", ["mute", "--", who])
@@ -88,14 +89,15 @@ extension ChatState {
             }
         case .remove:
             named(rest, unless: { $0.obstacle(toRemove: $1, from: $2) }) { state, id in
-                let (name, group) = (state.name(of: id), state.groupName(who))
+                let name = Words.quoted(state.name(of: id))
+                let group = Words.quoted(state.groupName(who))
                 let isInvited = state.isInvited(id)
                 state.ask(
                     Question(
                         subject: .remove(group: who, member: id),
                         text: isInvited
-                            ? "take the invitation of “\(name)” to the group “\(group)” back?"
-                            : "remove “\(name)” from the group “\(group)”?",
+                            ? "take the invitation of \(name) to the group \(group) back?"
+                            : "remove \(name) from the group \(group)?",
                         yes: isInvited ? "takes it back" : "removes", no: "does nothing"))
             }
         case .leave where list.group(who)?.obstacle != nil:
@@ -107,10 +109,20 @@ extension ChatState {
         case .leave:
             ask(
                 Question(
-                    subject: .leave(group: who), text: "leave the group “\(groupName(who))”?",
+                    subject: .leave(group: who),
+                    text: "leave the group \(Words.quoted(groupName(who)))?",
                     yes: "leaves", no: "stays"))
         default: break
         }
+    }
+
+    /// Sends the messages again that did not leave this machine. A reader who has one does not see it twice.
+    private mutating func resend() {
+        let numbers = (conversation?.messages ?? []).filter { $0.isUnsent(at: now) }.map(\.number)
+        guard !numbers.isEmpty else { return say("all that is shown here has left this machine") }
+        make(
+            "history", ["repeat", "-q", "--"] + numbers.map { "\($0)" }, success: "sent again",
+            reads: [.newest, .changed, .unsent, .waiting])
     }
 
     /// Whether the group has other members and no other owner.

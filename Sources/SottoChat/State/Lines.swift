@@ -39,6 +39,9 @@ extension ChatState {
         let clock = options.localTime(message.time)
         let head = "\(Words.padded(clock.hour)):\(Words.padded(clock.minute)) \(message.name)  "
         let quote = conversation?.quotation(in: message).map { "> \($0)\n" } ?? ""
+        let forwarded = message.forwarded.map {
+            $0.isEmpty ? "[forwarded] " : "[forwarded from \(name(of: $0))] "
+        }
         let mark = mark(of: message).map { " [\($0)]" } ?? ""
         let body: String =
             switch message.content {
@@ -47,7 +50,8 @@ extension ChatState {
                 "[\(name), \(about)] /save \(message.number)" + (text.isEmpty ? "" : "\n" + text)
             case .note(let note): "[\(note)]"
             }
-        let lines = (quote + body + mark).split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = (quote + (forwarded ?? "") + body + mark).split(
+            separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             effects.append(.print((index == 0 ? head : MessageRows.spaces(6)) + line))
         }

@@ -10,7 +10,11 @@ extension ChatState {
         case .pageDown: choose(viewHeight, items)
         case .enter:
             if isCommand { return submit() }
-            if let place = list.place(in: items) { open(items[place]) }
+            if let place = list.place(in: items) {
+                open(items[place])
+            } else if !editor.isEmpty {
+                refuse("nothing in the list has this name or number; Esc clears the line")
+            }
         case .escape:
             editor.set("")
             list.choice = .first

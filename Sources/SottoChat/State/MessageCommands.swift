@@ -107,13 +107,14 @@ extension ChatState {
 
     mutating func askToDelete(_ message: ChatMessage) {
         guard let key = conversation?.key else { return }
-        let whose = message.isOwn ? "your message" : "the message of \(message.name)"
+        let whose = message.isOwn ? "your message" : "the message of \(Words.quoted(message.name))"
         let words = Cells.line(message.summary, limit: 40)
         let place = key.isGroup ? "for all members" : "on both sides"
         ask(
             Question(
                 subject: .delete(key, number: message.number),
-                text: "delete \(whose) “\(words)” \(place)?", yes: "deletes", no: "keeps it"))
+                text: "delete \(whose) \(Words.quoted(words)) \(place)?", yes: "deletes",
+                no: "keeps it"))
     }
 
     mutating func togglePin(_ message: ChatMessage) {

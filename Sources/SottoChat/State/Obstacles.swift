@@ -73,6 +73,11 @@ extension ChatState {
 
     // MARK: Groups
 
+    /// Whether no member of the open group reads the messages of the user. A later grant shows the earlier ones too.
+    var lacksReaders: Bool {
+        !members.isEmpty && !members.contains(where: \.readsMe)
+    }
+
     /// The reason why messages cannot be shown to a member.
     func obstacle(toGrant id: String, in group: ChatGroup) -> String? {
         if let obstacle = group.obstacle { return obstacle }
@@ -98,13 +103,12 @@ extension ChatState {
             + "only members with a lower rank can be removed"
     }
 
-    /// The reason why a person cannot be invited. A member gets the group again.
+    /// The reason why a person cannot be invited.
     func obstacle(toInvite name: String, to group: ChatGroup) -> String? {
         if let obstacle = group.obstacle { return obstacle }
-        let isMember = members.contains {
-            $0.name.lowercased() == name.lowercased() && !$0.isInvited
-        }
-        return isMember ? nil : group.obstacle(to: "inviting", needing: group.add)
+        let known = members.first { $0.name.lowercased() == name.lowercased() && !$0.isInvited }
+        if let known { return known.isMe ? "you are a member" : "\(known.name) is a member" }
+        return group.obstacle(to: "inviting", needing: group.add)
     }
 }
 

@@ -38,7 +38,7 @@ extension ChatState {
         let title = messages.count < MessageQuery.limit ? query.title : query.fullTitle
         overlay = Overlay(
             title: title, lines: messages.isEmpty ? [cause ?? query.nothing] : [],
-            messages: messages)
+            messages: messages, wanted: query.wanted)
     }
 
     private static func plainLines(_ lines: some Sequence<[UInt8]>) -> [String] {
@@ -58,7 +58,11 @@ extension ChatState {
         if run.status == 0,
             let record = run.lines.first.flatMap({ try? JSON.object(parsing: $0) })
         {
-            lines = FactLines(localTime: options.localTime, name: name(of:)).lines(of: record)
+            lines = FactLines(
+                localTime: options.localTime, name: name(of:),
+                readers: lacksReaders ? [] : members.filter(\.readsMe).map(\.name),
+                asksForGrants: list.group(conversation?.key.who ?? "")?.asksForGrants == true
+            ).lines(of: record)
         }
         guard options.form == .screen else { return show(subject.title, lines) }
         guard overlay?.title == subject.title else { return }
@@ -68,11 +72,19 @@ extension ChatState {
     mutating func endOverlay(_ title: String, _ run: Running) {
         // The header says it in other words.
         let shown = run.lines.filter {
-            title != Overlay.contact || !$0.starts(with: Array("suite ".utf8))
+            ![Overlay.contact, Overlay.verification].contains(title)
+                || !$0.starts(with: Array("suite ".utf8))
         }
         var lines = Self.plainLines(shown)
         if run.status != 0, lines.isEmpty {
             lines = [run.advice]
+        }
+        if title == Overlay.verification, run.status == 0 {
+            lines =
+                [
+                    "Read the safety number below out to the contact, in a call or when you meet.",
+                    "If the contact sees the same number: /verify NUMBER", "",
+                ] + lines.drop { !$0.hasPrefix("safety no") }
         }
         guard options.form == .screen else { return show(title, lines) }
         guard overlay?.title == title else { return }

@@ -26,7 +26,9 @@ extension ChatState {
         isComplete = true
         startNews()
         startMail()
-        refreshes.formUnion([.conversations, .contacts, .requests, .groups, .newest, .waiting])
+        refreshes.formUnion([
+            .conversations, .contacts, .requests, .groups, .newest, .waiting, .unsent,
+        ])
     }
 
     mutating func startNews() {
@@ -158,7 +160,8 @@ extension ChatState {
         case .conversations, .page, .unread:
             endReading(run)
             beginRest()
-        case .contacts, .requests, .groups, .members, .waiting, .later, .refresh, .changed:
+        case .contacts, .requests, .groups, .members, .waiting, .unsent, .later, .refresh,
+            .changed:
             endReading(run)
         }
     }
@@ -219,6 +222,10 @@ extension ChatState {
         self[keyPath: service].restart = Timestamp(seconds: now.seconds + min(delay, 60))
     }
 
+    /// The words for mail that another program receives.
+    static let elsewhere =
+        "another recv receives the mail: a message is shown here when decrypt has opened it"
+
     private static func noMail(_ cause: String) -> String { "no mail is received: \(cause)" }
 
     private mutating func endMail(_ run: Running) {
@@ -229,7 +236,7 @@ extension ChatState {
         }
         if isOther {
             if !isReceivedElsewhere {
-                tell("another recv receives the mail; its messages are shown here")
+                tell(Self.elsewhere)
             }
             isReceivedElsewhere = true
             mailTrouble = nil

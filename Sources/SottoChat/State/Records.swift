@@ -50,6 +50,7 @@ extension ChatState {
             if let me = members.first(where: \.isMe) { ownID = me.id }
             askGrants(id)
         case .waiting: takeWaiting(records)
+        case .unsent: takeUnsent(records)
         case .page(let key, let before): endPage(key, before, records, isCut: run.isCut)
         case .unread(let key): endUnread(key, records, isCut: run.isCut)
         case .later(let key, let last): endLater(key, last, records, isCut: run.isCut)
@@ -73,6 +74,7 @@ extension ChatState {
             return Outgoing.Name(id: id, to: to)
         }
         queued = Set(names.map(\.id))
+        stranded = Set(records.filter { $0["relay"] == nil }.compactMap { $0["to"]?.string })
         relayTroubles.keep(
             records.compactMap { record in
                 guard let to = record["to"]?.string else { return nil }
@@ -84,6 +86,12 @@ extension ChatState {
             return
         }
         if outbox.id == nil, outbox.restart == nil, !isFinishing { startOutbox() }
+    }
+
+    /// Takes the own messages that reached no outbox. A new one can still be on its way, and a relay has refused others.
+    private mutating func takeUnsent(_ records: [JSONObject]) {
+        let messages = records.compactMap { ChatMessage($0) }
+        unsent = Set(messages.filter { $0.isUnsent(at: now) }.map(\.number))
     }
 
     /// Takes a page: the newest one, or the one before the first loaded message.
@@ -176,6 +184,10 @@ extension ChatState {
             conversation?.attach(false)
         }
         for record in records { add(record, in: key) }
+        if let last = erasure.last, !open.isDetached {
+            conversation?.removeMissing(in: Set(numbers), upTo: last)
+            erasure.last = nil
+        }
     }
 
     /// Puts the line of unread messages before the first of them, and shows it unless the view was moved.
@@ -267,9 +279,12 @@ extension ChatState {
         if type == "group" { return takeGroupNews(record) }
         // A key that was accepted changes who the senders of the requests are.
         if type == "system" || type == "profile" { refreshes.formUnion([.contacts, .requests]) }
-        // Its messages can begin to have forward secrecy, and another program can have added the contact.
+        // Its messages can begin to have forward secrecy, and another program can have added the contact. An own message tells that
+        // they have none, and a repair that the next one has none.
+        let suite = record["direction"]?.string == "sent" ? record["suite"]?.string : nil
         if case .person(let id)? = conversation?.key, id != ownID,
-            list.contact(id)?.hasForwardSecrecy != true
+            list.contact(id)?.hasForwardSecrecy != true || type == "repair"
+                || suite.map({ $0 != "ratchet" }) ?? false
         {
             refreshes.insert(.contacts)
         }
@@ -303,7 +318,9 @@ extension ChatState {
             case "groups": refreshes.formUnion([.groups, .conversations, .members])
             case "requests": refreshes.insert(.requests)
             // A message of the open one can be deleted here by another program.
-            case "conversations": refreshes.formUnion([.conversations, .changed])
+            case "conversations":
+                refreshes.formUnion([.conversations, .changed, .newest])
+                erasure.isWanted = true
             default: break
             }
         }
@@ -429,7 +446,7 @@ extension ChatState {
                     outgoing.refuse(line: line)
                 }
                 refuse(record.line("message", limit: 300) ?? "a message was not sent")
-                refreshes.insert(.newest)
+                refreshes.formUnion([.newest, .waiting])
             }
             return
         }

@@ -15,6 +15,9 @@ extension ChatState {
             if isRunning(job) || lastRefresh[refresh] == now { continue }
             if passphrase != nil, running.values.contains(where: \.job.isReading) { continue }
             refreshes.remove(refresh)
+            if refresh == .newest, erasure.isWanted {
+                erasure = (false, conversation?.lastLoaded)
+            }
             run(job, arguments[0], Array(arguments.dropFirst()))
             lastRefresh[refresh] = now
         }
@@ -27,12 +30,15 @@ extension ChatState {
         case .requests: return (.requests, ["contact", "requests", "--json"])
         case .groups: return (.groups, ["group", "list", "--json"])
         case .waiting: return (.waiting, ["send", "--list", "--json"])
+        case .unsent: return (.unsent, ["history", "unsent", "-q", "--json"])
         case .members:
             guard case .group(let id)? = conversation?.key else { return nil }
             return (.members(id), ["group", "participants", "--json", id])
         case .newest:
             guard let conversation, conversation.isLoaded else { return nil }
-            let limit = ["--limit", "\(Self.pageSize)", "--json"]
+            // What is loaded is looked for.
+            let count = erasure.isWanted ? conversation.messageCount : 0
+            let limit = ["--limit", "\(max(Self.pageSize, count))", "--json"]
             return (
                 .refresh(conversation.key),
                 ["history", "page"] + limit + ["--", conversation.key.who]

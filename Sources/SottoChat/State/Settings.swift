@@ -33,7 +33,9 @@ extension ChatState {
 
     mutating func verify(_ number: String, _ key: ConversationKey) {
         guard case .person(let id) = key else { return refuse("/verify is for contacts") }
-        if number.isEmpty { return show(Overlay.contact, "contact", ["show", "--text", "--", id]) }
+        if number.isEmpty {
+            return show(Overlay.verification, "contact", ["show", "--text", "--", id])
+        }
         run(.change("verified: the numbers are equal"), "contact", ["verify", "--", id, number])
     }
 }

@@ -38,6 +38,8 @@ extension ChatState {
         }
         guard let next = fates.next, next <= now else { return }
         refreshes.insert(.newest)
+        let isLeft = conversation?.waiting.contains { $0.isUnsent(at: now) } ?? false
+        if isLeft || !unsent.isEmpty { refreshes.insert(.unsent) }
         fates.delay = min(60, fates.delay * 2)
         fates.next = Timestamp(seconds: now.seconds + fates.delay)
     }

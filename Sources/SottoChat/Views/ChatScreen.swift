@@ -88,7 +88,8 @@ extension ChatState {
         return MessageRows(
             width: options.columns, localTime: options.localTime,
             name: { Self.name(of: $0, own: own, known: people[$0]) },
-            now: now, today: options.localTime(now), pictures: previews.pictures)
+            now: now, today: options.localTime(now), pictures: previews.pictures,
+            lacksReaders: lacksReaders)
     }
 
     // MARK: The middle
@@ -156,7 +157,8 @@ extension ChatState {
             let time = Words.moment(options.localTime(message.time))
             return [
                 Screen.Span(isChosen ? "> " : "  "), Screen.Span(time + " ", .dim),
-                Screen.Span(message.name, style), Screen.Span("  " + message.summary),
+                Screen.Span(message.name, style),
+                Screen.Span("  " + message.excerpt(with: list.wanted)),
             ]
         }
         return [title] + rows + Array(repeating: [], count: max(0, room - rows.count))

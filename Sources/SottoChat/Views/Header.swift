@@ -14,7 +14,7 @@ extension ChatState {
         // for the facts.
         let words = facts.isEmpty ? "" : "  " + facts.joined(separator: " · ")
         let name = " " + left.split(separator: " ").joined(separator: " ")
-        let nameRoom = max(8, min(room / 3, Cells.width(name)), room - Cells.width(words))
+        let nameRoom = max(8, min(room / 5, Cells.width(name)), room - Cells.width(words))
         let text = Cells.cut(Cells.cut(name, to: nameRoom) + words, to: max(8, room))
         let shown = MessageRows.padded(text, max(0, room))
         var alert = Screen.Style.alert
@@ -46,13 +46,15 @@ extension ChatState {
                     ? "CHANGED KEY" : contact.isVerified ? "verified" : "not verified")
             if contact.isBlocked { facts.append("blocked") }
             facts.append(contact.hasForwardSecrecy ? "forward secrecy" : "no forward secrecy yet")
+            if contact.lacksCard { facts.append("no card") }
             if isOn(.presence, id, nil), hasSignals { facts.append("online") }
         case .group(let id):
             name = "# " + name
             guard let group = list.group(id) else { break }
             if group.isDeleted { return (name, ["deleted for all"]) }
-            facts.append(Words.count(group.members, "member"))
-            facts.append(group.standing == "member" ? "you: \(group.rank)" : "you are not a member")
+            let isMember = group.standing == "member"
+            if isMember { facts.append(Words.count(group.members, "member")) }
+            facts.append(isMember ? "you: \(group.rank)" : "you are not a member")
             if group.isUnconfirmed { facts.append("unconfirmed") }
             if let timer = group.timer { facts.append("messages end after \(Words.time(timer))") }
         case .chat: facts.append("a phrase; authors are not authenticated")
@@ -70,6 +72,7 @@ extension ChatState {
     /// The present trouble in a few words.
     var trouble: String? {
         if let trouble = receptionWords { return trouble }
+        if strandedWords != nil { return isNarrow ? "no relay" : "messages cannot leave" }
         if let trouble = relayWords { return trouble }
         if sender.restart != nil { return "send starts again" }
         if isRelaySilent { return "\(relayName) does not answer" }
@@ -84,6 +87,17 @@ extension ChatState {
             return isReconnecting ? "reconnecting" : "your relay \(unreached)"
         }
         return presentMailTrouble == nil ? nil : "no mail is received"
+    }
+
+    /// The reason why messages to the open conversation cannot leave, and what to do.
+    var strandedWords: String? {
+        guard case .person(let id)? = conversation?.key, let contact = list.contact(id),
+            contact.lacksCard && !options.hasStandardRelay || stranded.contains(id),
+            !relayTroubles.relays.values.contains(where: { $0.people.contains(id) })
+        else { return nil }
+        return contact.lacksCard
+            ? "\(contact.name)'s card is not here, so nothing can be sent: ask for the card, then sotto add FILE, and write again"
+            : "what waits for \(contact.name) names no relay: write again; if it still waits, ask for a card with a relay, then sotto add FILE"
     }
 
     private var isNarrow: Bool { options.columns < 60 }
@@ -137,7 +151,8 @@ extension ChatState {
     var presentMailTrouble: String? { mail.id == nil ? mailTrouble : nil }
 
     private var rightOfHeader: String {
-        (waiting > 0 ? " \(waiting) waiting " : "") + unreadElsewhere
+        (unsent.isEmpty ? "" : " \(unsent.count) not sent ")
+            + (waiting > 0 ? " \(waiting) waiting " : "") + unreadElsewhere
     }
 
     private var unreadElsewhere: String {

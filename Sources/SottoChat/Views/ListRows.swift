@@ -50,6 +50,7 @@ extension ChatState {
             _ title: String, _ unread: Int, _ time: String, _ mark: String, _ last: String,
             _ style: Screen.Style
         ) {
+            row.append(Screen.Span("\(mark) "))
             row.append(
                 Screen.Span(MessageRows.padded(Cells.cut(title, to: nameWidth), nameWidth), name))
             let count = unread > 0 ? (unread > 999 ? "999+" : "\(unread)") : ""
@@ -57,14 +58,13 @@ extension ChatState {
                 Screen.Span(
                     " " + MessageRows.spaces(4 - count.count) + count, unread > 0 ? .alert : .plain)
             )
-            row.append(Screen.Span(" " + MessageRows.padded(time, 6), .dim))
-            row.append(Screen.Span(" \(mark) "))
+            row.append(Screen.Span(" " + MessageRows.padded(time, 6) + " ", .dim))
             row.append(Screen.Span(last, style))
         }
         switch item {
         case .request(let request):
             let claimed =
-                request.claimedName.map { "“\($0)”" } ?? "\(request.id.prefix(16))…"
+                request.claimedName.map { Words.quoted($0) } ?? "\(request.id.prefix(16))…"
             add(
                 request.contactName ?? claimed, request.count, "", "?",
                 request.contactName == nil
@@ -94,7 +94,7 @@ extension ChatState {
         return row
     }
 
-    /// One column: a changed key, verified, a group, or online.
+    /// One column before the name: a changed key, verified, a group, or online.
     private func mark(of key: ConversationKey) -> String {
         switch key {
         case .group: return "#"

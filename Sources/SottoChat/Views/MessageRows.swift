@@ -16,6 +16,8 @@ struct MessageRows {
     let today: ChatOptions.LocalTime
     /// The previews of pictures by the number of their message.
     var pictures: [Int64: PicturePreview] = [:]
+    /// Whether no member of the group reads the messages of the user.
+    var lacksReaders = false
 
     /// The columns before a text.
     private var indent: Int { min(6, width / 4) }
@@ -174,7 +176,7 @@ struct MessageRows {
 
     private static func body(_ message: ChatMessage) -> (String, Screen.Style) {
         switch message.content {
-        case .text(let text): (text.isEmpty ? "[empty]" : text, .plain)
+        case .text(let text): (text.isEmpty ? "[empty]" : Words.said(text), .plain)
         case .file(let name, let about, let text):
             (
                 "[\(name)\(about.isEmpty ? "" : ", " + about)] /save \(message.number)"
@@ -192,8 +194,7 @@ struct MessageRows {
         if message.expires != nil { marks.append(("[ends]", .dim)) }
         guard message.isOwn, !message.isDeleted, !message.isLocal else { return marks }
         switch message.fate {
-        // An envelope is on its way to the outbox for at most a minute.
-        case .unsent where now.seconds - message.place.seconds >= 60:
+        case .unsent where message.isUnsent(at: now):
             marks.append(("[not sent]", .alert))
         case .unsent, .queued: marks.append(("…", .dim))
         case .handedOn: marks.append(("[handed on]", .dim))
@@ -201,6 +202,8 @@ struct MessageRows {
         case .delivered: marks.append(("✓✓", .dim))
         case .read: marks.append(("✓✓ read", .good))
         case .failed: marks.append(("[not sent]", .alert))
+        case nil where message.readers?.copies == 0 && lacksReaders:
+            marks.append(("[nobody sees it yet]", .dim))
         case nil: break
         }
         if let readers = message.readers, readers.copies > 1, readers.delivered > 0,

@@ -38,7 +38,11 @@ extension ChatState {
                 .map { [Screen.Span($0, style)] }
         }
         let mode = modeWords.map { wrapped($0, .bold) } ?? []
-        guard let status else { return mode.isEmpty ? [statusRow] : mode }
+        guard let status else {
+            guard mode.isEmpty else { return mode }
+            guard conversation != nil, let span = statusRow.first else { return [statusRow] }
+            return wrapped(span.text, span.style)
+        }
         guard status.isAlert else { return [[Screen.Span(status.text)]] }
         let alert = wrapped(status.text, .alert)
         return options.rows < 6 && !mode.isEmpty ? mode : alert + mode
@@ -69,7 +73,17 @@ extension ChatState {
             if let count = open.unreadAbove {
                 return [Screen.Span("── \(count) unread above: PageUp ──", .alert)]
             }
-            if let trouble = receptionTrouble ?? presentMailTrouble ?? relayTroubleReason {
+            let count = open.messages.count { $0.isUnsent(at: now) }
+            if count > 0 {
+                let what = count == 1 ? "1 message" : "\(count) messages"
+                return [
+                    Screen.Span("\(what) did not leave this machine: /resend sends again", .alert)
+                ]
+            }
+            let elsewhere = isReceivedElsewhere && mail.id == nil ? Self.elsewhere : nil
+            if let trouble = receptionTrouble ?? presentMailTrouble ?? strandedWords
+                ?? relayTroubleReason ?? elsewhere
+            {
                 return [Screen.Span(trouble, .dim)]
             }
             return open.isLoaded ? [] : [Screen.Span("reading…", .dim)]

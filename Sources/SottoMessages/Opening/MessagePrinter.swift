@@ -106,6 +106,11 @@ package final class MessagePrinter {
         let marks = [reply, forwarded].compactMap(\.self)
         let prefix = start + marks.map { "[\($0)] " }.joined()
         let target = try store.map { try TargetWords.of(message, $0) } ?? TargetWords.unknown
+        if body["type"]?.string == "timer", let owner = store?.owner.id,
+            Conversation(of: message, owner: owner).peer == nil
+        {
+            return try write(text: prefix + MessageBody.idleTimer)
+        }
         try print(text: body, about: target, prefix)
         if let file = AttachedFile(message) {
             guard output.isTerminal, let number else {

@@ -65,7 +65,11 @@ package enum Quotation {
     package static func text(
         of view: MessageView, about target: String = TargetWords.unknown
     ) -> String {
-        view.parsedBody?.description(about: target) ?? text(of: view.body ?? [:], about: target)
+        if view.entry.conversation.peer == nil, case .timer? = view.parsedBody?.kind {
+            return MessageBody.idleTimer
+        }
+        return view.parsedBody?.description(about: target)
+            ?? text(of: view.body ?? [:], about: target)
     }
 
     /// The member `quotation` of a message record.

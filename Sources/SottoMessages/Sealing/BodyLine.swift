@@ -3,6 +3,9 @@ import SottoProgram
 import SottoTool
 
 extension MessageBody {
+    /// The description of a timer in a group or in a chat with a phrase: only a change of a group sets its timer.
+    static let idleTimer = "[tried to set a timer, which has no effect here]"
+
     /// A description in brackets, or `nil` for text, data and a file. `target` are the words for the message that the body is about.
     func line(about target: String) -> String? {
         switch kind {

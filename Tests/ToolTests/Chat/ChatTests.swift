@@ -293,7 +293,7 @@ import Testing
             contact add -q other.card || true
             """)
         try open.waitFor(" bob  CHANGED KEY")
-        try list.waitFor("! no messages yet")
+        try list.waitFor("! bob")
         try stage.must(they.alice, "contact keep-key bob")
         try open.waitFor(" bob  not verified")
         try stage.must(they.alice, "contact rename bob robert")

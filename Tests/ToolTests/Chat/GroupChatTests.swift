@@ -110,7 +110,7 @@ import Testing
         try stage.must(dave, "recv -q | decrypt -q > /dev/null")
         // The invitation is a question in a separate line.
         let list = try stage.chat(dave)
-        try list.waitFor("invites you to the group crew")
+        try list.waitFor("invites you to the group “crew”")
         try list.answer("C-n", until: "declined")
         try list.press("C-d")
         try list.waitFor("ended ")
@@ -161,7 +161,7 @@ import Testing
         try right.waitFor("the group was deleted")
         try right.press("C-u")
         try right.press("Escape")
-        try right.waitFor("1 alice")
+        try right.waitFor("1   alice")
         #expect(try !right.lines().contains { $0.contains("team") })
     }
 
@@ -170,15 +170,15 @@ import Testing
         try left.waitFor("3 members")
         try left.enter("/invite dave")
         let list = try stage.chat(circle["dave"])
-        try list.waitFor("invites you to the group team")
+        try list.waitFor("invites you to the group “team”")
         try left.enter("/members")
         try left.waitFor("invited, no answer yet")
         try left.press("Escape")
         try left.waitForEnd(of: "invited, no answer yet")
         try left.enter("/remove dave")
-        try left.waitFor("? take the invitation of dave to the group team back?")
+        try left.waitFor("? take the invitation of “dave” to the group “team” back?")
         try left.answer("C-y", until: "the invitation of dave is taken back")
-        try list.waitForEnd(of: "invites you to the group team")
+        try list.waitForEnd(of: "invites you to the group “team”")
     }
 
     @Test func membersOfAGroupWithGrantsAreTold() throws {
@@ -190,12 +190,13 @@ import Testing
         try stage.must(bob, "group accept -q room | encrypt -q | send -q")
         try left.waitFor("*   bob joined the group")
         // A line is a message, whatever it says, and the question stays open.
-        try left.waitFor("? show your messages in the group room to bob?")
+        try left.waitFor("? show your messages in the group “room” to “bob”?")
         try left.enter("y")
-        try left.waitFor("me  y")
-        try left.waitFor("? show your messages in the group room to bob?")
+        try left.waitFor("me  y [nobody sees it yet]")
+        try left.waitFor("? show your messages in the group “room” to “bob”?")
         try left.answer("C-y", until: "bob sees your messages")
-        try left.waitForEnd(of: "? show your messages in the group room to bob?")
+        try left.waitForEnd(of: "? show your messages in the group “room” to “bob”?")
+        try left.waitForEnd(of: "[nobody sees it yet]")
         try left.enter("welcome")
         try left.waitFor("me  welcome")
         let right = try stage.chat(bob, with: "room")

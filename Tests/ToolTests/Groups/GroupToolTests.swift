@@ -785,6 +785,26 @@ import Testing
         #expect(opened?.body["expires"]?.object?["after"] == .integer(3600))
     }
 
+    /// Only a change of the group sets its timer.
+    @Test func theTimerOfAMemberHasNoEffectAndSaysSo() throws {
+        let circle = try Circle("alice", "bob")
+        try circle.team("alice", "bob")
+        let id = try #require(
+            circle.must("bob", "group", ["show", "team"]).records[0]["id"]?.string)
+        try circle.post(
+            "bob",
+            Array(
+                #"{"v":1,"type":"message","group":"\#(id)","body":{"type":"timer","seconds":5}}"#
+                    .utf8))
+        let words = "[tried to set a timer, which has no effect here]"
+        #expect(try circle.read("alice", nil, ["--text"]).text.contains(words))
+        #expect(
+            try circle.must("alice", "history", ["page", "--text", "team"]).text.contains(words))
+        try circle.say("bob", "kept")
+        let opened = try circle.read("alice").records.first { $0.body["text"] != nil }
+        #expect(opened != nil && opened?.body["expires"] == nil)
+    }
+
     // MARK: The command line
 
     /// A group whose name is the id of another group does not get its messages.
