@@ -653,6 +653,7 @@ import Testing
         _ = try machines.bob()
         try machines.pair()
         let (alice, laptop) = (machines.identity("alice"), machines.identity("laptop"))
+        _ = try machines.read(machines.second, "laptop")
         try FileManager.default.removeItem(atPath: machines.second.files("state"))
         _ = try machines.read(machines.second, "laptop")
         let empty = try machines.second.run("contact", ["repair"] + laptop)
