@@ -54,8 +54,10 @@ public struct LineOutcome {
     public mutating func failed(
         _ failure: Failure, line: Int, id: String? = nil, claimedFrom: String? = nil
     ) -> JSONObject {
+        // A failure of no line has the number 0.
         var numbered = Failure(
-            failure.status, "line \(line): \(failure.message)", hint: failure.hint)
+            failure.status, (line > 0 ? "line \(line): " : "") + failure.message,
+            hint: failure.hint)
         numbered.isTold = failure.isTold
         failures.append(numbered)
         announce()

@@ -21,6 +21,8 @@ public enum StateError: Error, Sendable, Equatable {
     case unknownItem(id: String)
     /// The list of the owner's devices is private, and another device than the first one would give out the owner's card.
     case privateDevices
+    /// Another device than the first one has no card of the owner yet.
+    case noOwnersCard
     /// The list of the owner's devices has this one no more.
     case removedDevice
 }
@@ -31,7 +33,7 @@ extension StateError {
         switch self {
         case .unsealable, .damagedGroup, .unknownItem: true
         case .database, .noHome, .notUTF8, .notPrivate, .shared, .privateDevices,
-            .removedDevice:
+            .noOwnersCard, .removedDevice:
             false
         }
     }
@@ -86,6 +88,11 @@ extension StateError: FailureError {
             Failure(
                 .usage, "only machine one does this: your list of devices is private",
                 hint: "run this command there")
+        case .noOwnersCard:
+            Failure(
+                .noInput, "this device does not have your card and your list of devices yet",
+                hint:
+                    "run on machine one, and then read the mail here: sotto device announce --send")
         case .removedDevice:
             Failure(
                 .untrusted,

@@ -362,7 +362,9 @@ extension Failure {
         case .authentication:
             self.init(
                 .authentication, "the message does not authenticate in its session",
-                hint: "it was modified, or the state of one side is from a backup")
+                hint:
+                    "it was modified, or the state of one side is from a backup; then that side tells the other: sotto contact repair --send"
+            )
         case .noKey:
             self.init(
                 .replay, "the message's key was used before or was deleted because of its age",

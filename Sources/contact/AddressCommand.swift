@@ -54,6 +54,8 @@ struct AddressCommand: Program {
     func execute() throws {
         let open = try options.open()
         if revoke { return try end(open) }
+        // The card of another device is no person's.
+        guard open.identity.owner == nil else { throw Failure.onlyMachineOne }
         try records.check(file: "for-\(name).card")
         let relay = try relay.map { text throws(Failure) in
             try RelayURL(argument: text).text
@@ -82,4 +84,10 @@ struct AddressCommand: Program {
         guard had else { throw Failure(.no, "\(contact.name) has no address of yours") }
         options.note("mail of \(contact.name) to the revoked address is no longer fetched")
     }
+}
+
+extension Failure {
+    fileprivate static let onlyMachineOne = Failure(
+        .usage, "only machine one gives out a card with a separate address",
+        hint: "run this command there")
 }

@@ -41,15 +41,7 @@ struct RepairCommand: Program {
             chosen.isEmpty || chosen.contains { $0.id == due.id }
         }
         let untold = due.filter { $0.told == nil }
-        guard !untold.isEmpty else {
-            throw Failure(
-                .no,
-                !due.isEmpty
-                    ? "they were told today already"
-                    : try store.contacts().allSatisfy(\.name.isEmpty)
-                        ? "the address book is empty, so no contact can be told"
-                        : "sessions with all these contacts began since")
-        }
+        guard !untold.isEmpty else { throw try nothingToTell(due, store) }
         guard records.isForced || !Terminal.isTerminal(1) else { return try list(due) }
         let told = try book.book.writableStore().transaction { transaction in
             // Another process may have told some of them meanwhile.
@@ -62,9 +54,31 @@ struct RepairCommand: Program {
         }
         let output = try Output(path: "-", content: .text)
         for id in told {
-            try output.writeRecord(ComposedMessage(to: id, RepairBody.body).record)
+            try output.writeRecord(ComposedMessage(to: id, RepairBody.body(of: state)).record)
         }
         try output.finish()
+    }
+
+    /// The reason why nobody is told. `due` were told already.
+    private func nothingToTell(
+        _ due: [StateTransaction.RepairDue], _ store: IdentityStore
+    ) throws -> Failure {
+        if let last = due.compactMap(\.told).max() {
+            return Failure(
+                .no,
+                "they were told today already, the last one at \(last): what they write after they read it begins new sessions; a day later you can tell them again"
+            )
+        }
+        guard try store.contacts().allSatisfy(\.name.isEmpty) else {
+            return Failure(.no, "sessions with all these contacts began since")
+        }
+        let isFirst = store.owner.owner == nil
+        return Failure(
+            .no, "the address book is empty, so no contact can be told",
+            hint: isFirst
+                ? nil
+                : "run on machine one, read the mail here, and try again: sotto device announce NAME --send"
+        )
     }
 
     /// Shows the contacts on a terminal.

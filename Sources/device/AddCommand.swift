@@ -62,9 +62,8 @@ struct AddCommand: Program {
     func execute() throws {
         let secret = try code?.read() ?? SecretBytes(copying: (argument ?? "").utf8)
         let (code, isURI) = try PairingCode.read(secret)
-        let book = try options.signingBook()
-        let owner = try book.identity()
-        let store = try book.writableStore()
+        let store = try options.signingStore()
+        let owner = store.owner
         try checkSpace(store)
         try readyDescriptor.map { try MeetingTable.sayReady(owner.relay, to: $0) }
         let table = try MeetingTable(holdsInterrupt: readyDescriptor != nil)

@@ -17,7 +17,7 @@ struct ChangeOptions: ArgumentGroup {
     func change(
         _ body: (DeviceList.Device, DeviceList, StateTransaction) throws -> DeviceList.Device?
     ) throws -> DeviceList.Device {
-        let store = try device.options.signingBook().writableStore()
+        let store = try device.options.signingStore()
         try records.check()
         let (found, removed) = try store.transaction { transaction in
             guard let list = try transaction.devices(of: transaction.owner.id) else {
@@ -67,6 +67,8 @@ struct RemoveCommand: Program {
             The sessions with the device end, and contacts write to it no more after they got the new list. It keeps what it \
             has. Send the records at once. What the device decided about contacts in its last 30 days is listed on stderr; for \
             a program: sotto device changes ID --json
+            Read your mail first: what the device sent and is not read here is refused from then on. Your other devices can \
+            have read it, and list it with the same command; what you take back there is told to all machines.
             """)
 
     @OptionGroup var options: ChangeOptions
@@ -78,8 +80,13 @@ struct RemoveCommand: Program {
             return nil
         }
         let note = options.device.options.note
+        defer {
+            note(
+                "mail of \(removed.name) that was not read here is refused from now on; your other devices can have decisions from it, to list them there: sotto device changes \(removed.id)"
+            )
+        }
         guard let decisions, !decisions.isEmpty else {
-            return note("removed \(removed.name), which decided nothing about contacts lately")
+            return note("removed \(removed.name); no decision of it about contacts is known here")
         }
         note("removed \(removed.name); take back what it decided and you did not:")
         if !options.device.options.quiet {
@@ -109,9 +116,7 @@ struct ConfirmCommand: Program {
     func execute() throws {
         guard now else { return try decide(.confirms, options) }
         let confirmed = try options.change { device, _, transaction in
-            guard device.state == .new else {
-                throw Failure(.no, "\(device.name) is full already")
-            }
+            guard device.state == .new else { throw Failure.full(device) }
             try transaction.forgetDecisions(about: device.id)
             var device = device
             device.state = .full
@@ -154,7 +159,7 @@ private func decide(
         guard device.id != owner.device else {
             throw Failure(.usage, "\(device.name) is this machine; another one must decide")
         }
-        guard device.state == .new else { throw Failure(.no, "\(device.name) is full already") }
+        guard device.state == .new else { throw Failure.full(device) }
         if owner.owner == nil {
             try transaction.take(decision, about: device.id, by: nil)
         }
@@ -202,5 +207,16 @@ struct AnnounceCommand: Program {
             throw Failure(.usage, "only machine one sends its contacts to a device")
         }
         try announcement.print(welcome(DeviceList.device(named: device, in: list), store))
+    }
+}
+
+extension Failure {
+    /// A decision about a device that is full.
+    fileprivate static func full(_ device: DeviceList.Device) -> Failure {
+        Failure(
+            .no, "\(device.name) is full already",
+            hint:
+                "if it is not yours, remove it on machine one: sotto device remove \(shellWord(device.name)) --send"
+        )
     }
 }

@@ -22,11 +22,44 @@ struct DeviceOptions: ArgumentGroup {
         AddressBook(identity.choice.load, lockTimeout: lock.timeout)
     }
 
-    /// Returns the address book of machine one, which may sign lists.
+    /// Returns the state of machine one, which may sign lists. The first one after the state of an older identity was lost must not
+    /// leave devices out, so it looks up the list on the card in the relay's directory.
     ///
-    /// Throws a failure with status 64 on another device, and 78 for an identity file without a passphrase: with a copy of it,
-    /// a thief could add devices.
-    func signingBook() throws -> AddressBook {
+    /// Throws a failure with status 64 on another device, 78 for an identity file without a passphrase: with a copy of it,
+    /// a thief could add devices; and 75 if the relay does not answer.
+    func signingStore() throws -> IdentityStore {
+        let store = try signingBook().writableStore()
+        let owner = store.owner
+        guard let relay = owner.relay, try store.preview({ try $0.mayLackList() }) else {
+            return store
+        }
+        var lookup = ToolRun(
+            "recv", ["-q", "--card", owner.id.description, "--relay", relay])
+        lookup.collectsMessages = true
+        let found = try lookup.run()
+        guard [ExitStatus.done, .no].contains(where: { $0.rawValue == found.status }) else {
+            throw Failure(
+                .tryAgain,
+                "this state is new, and \(relay) does not answer whether your card has a list of other devices",
+                hint: "receive first: sotto read")
+        }
+        let list = Card.first(of: owner.id, in: found.output)?.devices
+        try store.transaction { transaction in
+            if let list { try transaction.keep(list) }
+            if list?.devices.isEmpty ?? true { try transaction.noteDirectory(list: list?.seq ?? 0) }
+        }
+        if let list {
+            note(
+                list.devices.isEmpty
+                    ? "this state was new; your card at \(relay) names no other devices; if your list was private, they bring it: sotto read"
+                    : "this state was new; the list on your card at \(relay) has \(list.devices.count) other devices, and was taken"
+            )
+        }
+        return store
+    }
+
+    /// Returns the address book of machine one; see ``signingStore()``.
+    private func signingBook() throws -> AddressBook {
         let path = try identity.identities.first ?? IdentityFile.defaultPath()
         if case .none = try IdentityFile.protection(of: path) {
             throw Failure(
@@ -53,6 +86,15 @@ struct DeviceArgument: ArgumentGroup {
     /// Returns the device on the owner's list. Throws a failure with status 66 if none is meant.
     func find(in list: DeviceList?) throws -> DeviceList.Device {
         try DeviceList.device(named: name, in: list)
+    }
+}
+
+extension Card {
+    /// Returns the first card of a person among lines of records, or `nil`.
+    static func first(of person: KeyID, in lines: [UInt8]) -> Card? {
+        lines.split(separator: UInt8(ascii: "\n")).lazy.compactMap { line in
+            (try? JSON.object(parsing: Array(line))).flatMap { try? Card(record: $0) }
+        }.first { $0.id == person }
     }
 }
 

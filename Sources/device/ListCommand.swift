@@ -75,7 +75,7 @@ struct ListCommand: Program {
 
     /// Makes the list private or public, and prints the announcement.
     private func change() throws {
-        let store = try options.signingBook().writableStore()
+        let store = try options.signingStore()
         try RecordOutput.check(isForced: form.json)
         let (list, before) = try store.transaction { transaction in
             let before = try transaction.devices(of: transaction.owner.id)

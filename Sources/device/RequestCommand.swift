@@ -84,7 +84,11 @@ struct RequestCommand: Program {
         let store = try IdentityStore(
             directory: .standard(), identity: device, lockTimeout: lock.timeout,
             report: Terminal.note)
-        guard try store.transaction({ try $0.keep(ownersCard: card) }) else {
+        let isKept = try store.transaction { transaction in
+            try transaction.notePairing()
+            return try transaction.keep(ownersCard: card)
+        }
+        guard isKept else {
             throw Failure(.bug, "the card of the owner was not kept")
         }
         try destination.save(device)

@@ -32,10 +32,7 @@ struct RestoreCommand: Program {
                 hint: "list your devices: sotto device list")
         }
         let text = try Input(path: file).readText(limit: 1 << 20)
-        let card = text.split(separator: UInt8(ascii: "\n")).lazy.compactMap { line in
-            (try? JSON.object(parsing: Array(line))).flatMap { try? Card(record: $0) }
-        }.first { $0.id == owner.id }
-        guard let card else {
+        guard let card = Card.first(of: owner.id, in: text) else {
             throw Failure(.untrusted, "the input has no card that was signed by your key")
         }
         guard let list = card.devices else {

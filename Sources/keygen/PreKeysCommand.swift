@@ -52,7 +52,10 @@ struct PreKeysCommand: Program {
             directory: .standard(), identity: identity, lockTimeout: lock.timeout,
             report: Terminal.note)
         let count = bundle ? 1 : StateTransaction.batch
-        let publication = try store.transaction { try $0.publication(oneTime: count) }
+        let publication = try store.transaction { transaction in
+            if bundle, try transaction.handsOver() { throw StateError.privateDevices }
+            return try transaction.publication(oneTime: count)
+        }
         if bundle {
             let oneTime = publication.oneTimePreKeys.first
             try output.writeLine(try publication.bundle(oneTime: oneTime).record)

@@ -54,10 +54,12 @@ extension MessageOpening {
             message.body["type"]?.string == DeviceBody.type,
             let author = message.sendingDevice
         else { return .dropped }
-        let named = message.named(try transaction.devices(of: transaction.owner.id))
+        var named = message.named(try transaction.devices(of: transaction.owner.id))
         guard !isPreview else { return .message(named, number: nil, seen: false) }
         guard try transaction.take(decision, about: device, by: author) else { return .dropped }
-        _ = try transaction.settleDevices()
+        if try transaction.settleDevices().contains(where: { $0.id == device }) {
+            named.body["full"] = .bool(true)
+        }
         return .message(named, number: nil, seen: false)
     }
 
@@ -78,7 +80,14 @@ extension MessageOpening {
             }
             if !isPreview { try transaction.keep(ownersCard: card) }
             if message.body["type"]?.string == DeviceBody.type {
-                return line(of: message, list, before, of: owner)
+                var line = line(of: message, list, before, of: owner)
+                let removed = (before?.devices ?? []).filter { list.device($0.id) == nil }
+                let decided = try removed.first { try !transaction.changes(of: $0.id).isEmpty }
+                if let decided, case .message(var message, let number, let seen) = line {
+                    message.body["decided"] = .string(decided.id.description)
+                    line = .message(message, number: number, seen: seen)
+                }
+                return line
             }
             if list.supersedes(before) { before = list }
         }

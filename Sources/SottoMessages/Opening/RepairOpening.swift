@@ -22,12 +22,17 @@ extension MessageOpening {
         }
         guard isAccepted, message.authenticated, message.group == nil, let sender = message.from,
             sender != transaction.owner.id, let contact = try transaction.contact(id: sender),
-            !contact.name.isEmpty, contact.changed == nil, let written = message.time,
-            let body = try transaction.takeRepair(
-                from: contact, device: message.device ?? sender, written: written)
+            !contact.name.isEmpty, contact.changed == nil, let written = message.time
         else { return .dropped }
+        let taken = try transaction.takeRepair(
+            message.body, from: contact, device: message.device ?? sender, written: written)
         var message = message
-        message.body = body
+        switch taken {
+        case .known: return .dropped
+        case .tooMany:
+            return .failed(.tooManyRepairs(by: contact.name), id: envelope.id, isFinal: true)
+        case .news(let body): message.body = body
+        }
         guard !isPreview else { return .message(message, number: nil, seen: false) }
         let number = try transaction.recordOpened(
             id: envelope.id, digest: envelope.digest, message)
@@ -59,6 +64,15 @@ extension MessageOpening {
         }
         if !isPreview { try transaction.noteUnopened(from: claimed) }
         return (error.failure(claimed: contact.name), claimed)
+    }
+}
+
+extension Failure {
+    fileprivate static func tooManyRepairs(by name: String) -> Failure {
+        Failure(
+            .untrusted,
+            "\(name) told of more than \(RepairBody.dailyRepairs) lost states today; this one was ignored, and what you write can be unreadable there until tomorrow"
+        )
     }
 }
 

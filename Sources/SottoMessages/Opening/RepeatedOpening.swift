@@ -72,5 +72,8 @@ extension Message {
 
 extension Failure {
     static let differentContent = Failure(
-        .replay, "a message with this id was opened before, with different content")
+        .replay, "a message with this id was opened before, with different content",
+        hint:
+            "its author's state can be an earlier copy; ask the author to write it again as a new message"
+    )
 }

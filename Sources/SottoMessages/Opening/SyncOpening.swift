@@ -48,7 +48,7 @@ extension MessageOpening {
         by person: KeyID, _ transaction: StateTransaction
     ) throws(StateError) -> RemovedDeviceError {
         guard person != transaction.owner.id else {
-            return RemovedDeviceError(words: "you removed")
+            return RemovedDeviceError(words: "you removed", isOwn: true)
         }
         let name = try transaction.readableContact(id: person)?.name ?? ""
         return RemovedDeviceError(words: "\(name.isEmpty ? "its owner" : name) has removed")
@@ -172,8 +172,16 @@ extension MessageOpening {
 struct RemovedDeviceError: FailureError {
     /// Who removed it.
     let words: String
+    /// Whether it was a device of the owner.
+    var isOwn = false
 
-    var failure: Failure { Failure(.untrusted, "the message is from a device that \(words)") }
+    var failure: Failure {
+        Failure(
+            .untrusted, "the message is from a device that \(words)",
+            hint: isOwn
+                ? "your other devices can have read it before; to list there what it decided: sotto device changes"
+                : "if it is not lost, its owner adds it again on machine one")
+    }
 }
 
 extension Failure {

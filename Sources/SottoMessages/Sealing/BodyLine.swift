@@ -79,7 +79,13 @@ extension MessageBody {
             names("added").map { "uses a new device: \($0)" },
             names("removed").map { "removed the device: \($0)" },
             isThis ? "that is this machine: nobody takes its messages from now on" : nil,
+            extra["decided"]?.string.flatMap { KeyID($0) }.map {
+                "to list what it decided about contacts, with the commands that take it back: sotto device changes \($0)"
+            },
             extra["confirms"].map { _ in "confirmed the device \(decided)" },
+            extra["full"].map { _ in
+                "it is full now; to tell your contacts and machines: sotto device announce --send"
+            },
             extra["objects"].map { _ in "objects to the device \(decided), which stays new" },
         ].compactMap(\.self)
         return words.isEmpty ? "list of devices" : words.joined(separator: "; ")

@@ -25,6 +25,10 @@ extension StateTransaction {
         case repairTaken = "repair taken"
         /// The same by the peer's clock.
         case repairWritten = "repair written"
+        /// The loss of which a machine of the peer told last: its time by the peer's clock, in seconds.
+        case repairSince = "repair since"
+        /// The day since 1970 on which the peer last told of a loss, times 1,000, plus the number of times.
+        case repairs
         /// The day since 1970 on which messages were last sent again after such a loss, times 1,000, plus their number.
         case repeated
         /// When an envelope that could not be opened last claimed to be from the peer, in seconds.

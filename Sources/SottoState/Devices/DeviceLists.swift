@@ -78,13 +78,16 @@ extension StateTransaction {
             return list.seq == known.seq ? .known : .older
         }
         let mark = store.mark(list.owner)
+        // A list can come without the owner's card, such as in a group. The card that another device gives out stays.
+        let card = list.owner == owner.owner ? try ownersCard()?.record : nil
+        let stored = JSONObject([
+            ("list", .object(list.record)), ("card", card.map { .object($0) }),
+        ])
         try connection.run(
             """
             INSERT INTO device_list (peer, sealed) VALUES (?, ?)
             ON CONFLICT (peer) DO UPDATE SET sealed = excluded.sealed
-            """, mark,
-            store.seal(
-                JSONObject([("list", .object(list.record))]).serialized(), .deviceList(peer: mark)))
+            """, mark, store.seal(stored.serialized(), .deviceList(peer: mark)))
         try connection.run("UPDATE device SET removed = 1 WHERE peer = ?", mark)
         for device in list.devices {
             // A device can have been of another person before.
@@ -171,16 +174,25 @@ extension StateTransaction {
             address: address, issued: issued, devices: address == nil ? try shownDevices() : nil)
     }
 
+    /// Returns the card that members of groups get, or `nil` on a device that gives out none.
+    func cardForMembers(issued: Timestamp) throws(StateError) -> Card? {
+        do throws(StateError) {
+            return try ownCard(issued: issued)
+        } catch .privateDevices, .noOwnersCard {
+            return nil
+        } catch {
+            throw error
+        }
+    }
+
     /// Returns the card that the owner's devices get, with the list of devices, also with a private one.
     ///
-    /// Another device than the first one has only the last card that it got.
+    /// Another device than the first one has only the last card that it got. Throws ``StateError/noOwnersCard`` before the first one.
     public func cardForDevices(issued: Timestamp? = nil) throws(StateError) -> Card {
         guard owner.owner != nil else {
             return owner.card(issued: issued, devices: try devices(of: owner.id))
         }
-        guard let card = try ownersCard() else {
-            throw .unsealable(path: store.database.path)
-        }
+        guard let card = try ownersCard() else { throw .noOwnersCard }
         return card
     }
 
@@ -194,10 +206,20 @@ extension StateTransaction {
 
     private static let directoryName = "list in the directory"
 
+    /// Whether the list can be unknown here: the state is new, and was not compared with the card in the relay's directory.
+    package func mayLackList() throws(StateError) -> Bool {
+        guard owner.owner == nil, owner.relay != nil, try devices(of: owner.id) == nil,
+            try remembered(Self.directoryName) == nil
+        else { return false }
+        return try newState() != nil
+    }
+
     /// Returns the number of the owner's list that others get, if it is not known that the relay's directory has it; `nil` on
-    /// another device than the first one, and without a list.
+    /// another device than the first one, and without a list in a state that is not new. Without a list the number is 0.
     package func unpublishedList() throws(StateError) -> Int64? {
-        guard owner.owner == nil, try devices(of: owner.id) != nil else { return nil }
+        guard owner.owner == nil else { return nil }
+        if try mayLackList() { return 0 }
+        guard try devices(of: owner.id) != nil else { return nil }
         let number = try shownDevices()?.seq ?? 0
         return try remembered(Self.directoryName) == number ? nil : number
     }

@@ -182,8 +182,9 @@ extension StateTransaction {
     ) throws(StateError) -> TakenItem {
         guard let contact = try contact(id: from), !contact.name.isEmpty, contact.changed == nil,
             let written = message.time,
-            let body = try takeRepair(
-                from: contact, device: message.device ?? from, written: written, at: now)
+            case .news(let body) = try takeRepair(
+                message.body, from: contact, device: message.device ?? from, written: written,
+                at: now)
         else { return .taken }
         var message = message
         message.body = body

@@ -54,7 +54,11 @@ extension GroupError: FailureError {
                 hint: "accept or decline them: sotto group list")
         case .refused: Failure(.untrusted, "the rules of the group do not permit it")
         case .refusedMessage(let author, let group):
-            Failure(.untrusted, "the rules of \(group) do not permit a message of \(author)")
+            Failure(
+                .untrusted, "the rules of \(group) do not permit a message of \(author)",
+                hint:
+                    "others can have it, if it was written before a change of the rules, the members or the devices; ask the author to write it again"
+            )
         case .notMember: Failure(.untrusted, "you are not a member of the group")
         case .member: Failure(.no, "you are a member of the group already")
         case .closed:

@@ -33,7 +33,7 @@ extension StateTransaction {
         var dues = GroupDues(
             group: group, time: time, notes: notes, told: told, toldPlaces: places,
             lastTold: places.max() ?? 0, room: room,
-            ownCard: ownCard, newCard: isLacking ? try self.ownCard(issued: time) : nil)
+            ownCard: ownCard, newCard: isLacking ? try cardForMembers(issued: time) : nil)
         dues.askOthers()
         return dues
     }
@@ -62,12 +62,15 @@ extension StateTransaction {
             if let own, note.wantsChain, readers.contains(member) {
                 own.add(to: &bodies, since: try firstChain(of: note, in: own))
             }
+            // Nothing is sent to a revoked key.
+            if !bodies.isEmpty, try isRevoked(seat.member) { continue }
             news += bodies.map { (to: member, body: $0) }
         }
         let others = Set(also).union(dues.notes.keys).filter {
             group.state.ranks[$0] == nil && group.log.member(of: $0) == $0 && group.log.names($0)
         }
-        for person in others.sorted(by: { $0.description < $1.description }) {
+        for person in others.sorted(by: { $0.description < $1.description })
+        where try !isRevoked(person) {
             news += farewell(to: person, in: dues).map { (to: person, body: $0) }
         }
         return news

@@ -89,6 +89,7 @@ extension StateTransaction {
         guard Self.isEntitled(person, in: group, note),
             try !suspended(in: group).contains(person)
         else { return false }
+        guard try !isRevoked(person) else { return false }
         return try readableContact(id: person)?.isBlocked != true
     }
 

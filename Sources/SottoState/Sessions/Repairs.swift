@@ -27,27 +27,57 @@ public struct NewState: Sendable, Equatable {
 
 /// The body `repair`: an owner who lost a state tells a contact, whose next message begins a new session.
 public enum RepairBody {
-    /// The type of the body. The one that is sent has no other member.
+    /// The type of the body.
     public static let type = "repair"
+    /// The member with the time of the loss, which differs between two losses.
+    static let since = "since"
     /// The most messages that are sent again in a day to one contact after a repair.
     public static let dailyRepeats = 200
-    /// Seconds between two repairs with one contact.
+    /// Seconds between two repairs with one contact after one loss.
     static let pause: Int64 = 86_400
+    /// The most repairs of a contact that are taken in a day.
+    package static let dailyRepairs = 8
     /// The most messages that are looked at for those that may be unread.
     static let mostExamined = 10_000
 
-    /// The body that is sent.
+    /// The body that is sent after a loss.
+    public static func body(of state: NewState) -> MessageBody {
+        MessageBody(.other(.repair), extra: [since: .string(state.since.description)])
+    }
+
+    /// The body with no member about the sender.
     public static var body: MessageBody { MessageBody(.other(.repair)) }
+}
+
+/// The result of a repair that a contact sent.
+package enum TakenRepair: Sendable {
+    /// It is news. The body is for the history.
+    case news(JSONObject)
+    /// It is known, too old, or of a loss of which the contact told within a day.
+    case known
+    /// The contact told of ``RepairBody/dailyRepairs`` losses today.
+    case tooMany
 }
 
 /// Lost states. The owner whose state is new tells contacts, at most once a day each; no envelope causes it.
 extension StateTransaction {
+    private static let pairedName = "paired"
+
+    /// Notes that the state is the first one of another device than the first one: before it no contact had a session with the
+    /// device.
+    public func notePairing(at now: Timestamp = .now()) throws(StateError) {
+        try remember(Self.pairedName, now.seconds)
+    }
+
     /// Returns the last event of the state within 30 days, or `nil` if it is not new. The first state of another device than the
-    /// first one is not: before it no contact had a session with the device.
+    /// first one is not.
     public func newState(at now: Timestamp = .now()) throws(StateError) -> NewState? {
         var last: NewState?
         for cause in NewState.Cause.allCases {
-            guard cause != .made || owner.owner == nil, let since = try remembered(cause.name),
+            if cause == .made, owner.owner != nil, try remembered(Self.pairedName) != nil {
+                continue
+            }
+            guard let since = try remembered(cause.name),
                 (-Self.day..<NewState.lifetime).contains(now.seconds - since),
                 since >= last?.since.seconds ?? .min
             else { continue }
@@ -107,8 +137,10 @@ extension StateTransaction {
                 state.since.seconds)
             guard unopened != nil || !began else { continue }
             hasAll = false
-            // A time in the future, from a clock that was ahead, does not count.
-            let last = try time(.repairMade, mark, after: now.seconds - RepairBody.pause + 1)
+            // What was told of an earlier loss does not count, and a time in the future, from a clock that was ahead.
+            let last = try time(
+                .repairMade, mark,
+                after: max(now.seconds - RepairBody.pause + 1, state.since.seconds))
             if let last, last.seconds <= now.seconds { told = last } else { untold.append(machine) }
         }
         guard !hasAll else { return nil }
@@ -149,29 +181,44 @@ extension StateTransaction {
 
     // MARK: The other side
 
-    /// Takes the news that a contact lost a state, which the contact wrote at `written`. Returns the body for the history, or `nil` if it
-    /// is not news: an earlier one was taken within a day, a later one was taken before, or it is older than 30 days.
+    /// Takes the news that a contact lost a state, which the contact wrote at `written`. `body` names the loss. It is known if the
+    /// contact told of the same loss within a day, if a later one of the device was taken before, or if it is older than 30 days.
     package func takeRepair(
-        from contact: Contact, device: KeyID, written: Timestamp, at now: Timestamp = .now()
-    ) throws(StateError) -> JSONObject? {
-        let mark = store.mark(contact.id)
+        _ body: JSONObject, from contact: Contact, device: KeyID, written: Timestamp,
+        at now: Timestamp = .now()
+    ) throws(StateError) -> TakenRepair {
+        let (mark, machine) = (store.mark(contact.id), store.mark(device))
         let age = now.seconds - written.seconds
-        let lastWritten = try note(.repairWritten, mark: mark)
-        let lastTaken = try note(.repairTaken, mark: mark)
+        let loss = body[RepairBody.since]?.string.flatMap { Timestamp($0) }
+        let since = loss?.seconds
+        let lastTaken = try note(.repairTaken, mark: machine)
+        let lastSince = try note(.repairSince, mark: machine)
+        let isOther = since != nil && since != lastSince
         guard (-Self.day..<NewState.lifetime).contains(age),
-            lastWritten.map({ written.seconds > $0 }) ?? true,
+            try note(.repairWritten, mark: machine).map({
+                isOther ? written.seconds >= $0 : written.seconds > $0
+            }) ?? true,
             // A time in the future, from a clock that was ahead, does not count.
-            lastTaken.map({ !(0..<RepairBody.pause).contains(now.seconds - $0) }) ?? true
-        else { return nil }
-        try setNote(.repairWritten, mark: mark, to: written.seconds)
-        try setNote(.repairTaken, mark: mark, to: now.seconds)
+            isOther
+                || lastTaken.map({ !(0..<RepairBody.pause).contains(now.seconds - $0) }) ?? true
+        else { return .known }
+        guard try takeOfDay(.repairs, 1, most: RepairBody.dailyRepairs, mark, at: now) > 0 else {
+            return .tooMany
+        }
+        for mark in Set([mark, machine]) {
+            try setNote(.repairTaken, mark: mark, to: now.seconds)
+        }
+        try setNote(.repairWritten, mark: machine, to: written.seconds)
+        if let since { try setNote(.repairSince, mark: machine, to: since) }
         try retireSessions(with: device)
         try forgetQuestions(to: device)
         let unread = try mayBeUnread(by: contact.id, at: now)?.count ?? 0
-        return [
-            "type": .string(RepairBody.type), "unread": .integer(Int64(unread)),
-            "name": .string(contact.name),
-        ]
+        return .news(
+            JSONObject([
+                ("type", .string(RepairBody.type)), ("unread", .integer(Int64(unread))),
+                ("name", .string(contact.name)),
+                (RepairBody.since, loss.map { .string($0.description) }),
+            ]))
     }
 
     /// Takes the news that another device of the owner lost its state: the next message to it begins a new session, and it gets the
@@ -243,14 +290,19 @@ extension StateTransaction {
     public func takeRepeats(
         of count: Int, to peer: KeyID, at now: Timestamp = .now()
     ) throws(StateError) -> Int {
-        let mark = store.mark(peer)
+        try takeOfDay(
+            .repeated, count, most: RepairBody.dailyRepeats, store.mark(peer), at: now)
+    }
+
+    /// Returns how many of `count` events of a peer can count today, of which `most` do, and counts them.
+    private func takeOfDay(
+        _ kind: PeerNote, _ count: Int, most: Int, _ mark: [UInt8], at now: Timestamp
+    ) throws(StateError) -> Int {
         let today = now.seconds / Self.day
-        let noted = try note(.repeated, mark: mark) ?? 0
+        let noted = try note(kind, mark: mark) ?? 0
         let before = noted / 1_000 == today ? Int(noted % 1_000) : 0
-        let taken = min(count, max(0, RepairBody.dailyRepeats - before))
-        if taken > 0 {
-            try setNote(.repeated, mark: mark, to: today * 1_000 + Int64(before + taken))
-        }
+        let taken = min(count, max(0, most - before))
+        if taken > 0 { try setNote(kind, mark: mark, to: today * 1_000 + Int64(before + taken)) }
         return taken
     }
 }

@@ -353,6 +353,11 @@ extension StateTransaction {
         for peer in sessions.keys {
             for place in (sessions[peer] ?? []).indices { sessions[peer]?[place].isRetired = true }
         }
+        try Self.retireAllSessions(connection)
+    }
+
+    /// Does the same for sessions that were not read.
+    static func retireAllSessions(_ connection: StateConnection) throws(StateError) {
         try connection.run("UPDATE session SET retired = 1")
         try connection.run("DELETE FROM bundle")
         for note in [PeerNote.bundleKept, .bundleTried] {

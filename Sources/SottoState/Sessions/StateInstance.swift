@@ -51,8 +51,8 @@ extension IdentityStore {
     }
 
     /// Gives a new state its instance. Notices that the state is in another file than before, so that it can be an earlier one, and
-    /// gives it another instance then. A file that was moved to another disk looks the same: then contacts can be told needlessly,
-    /// but nothing else happens.
+    /// gives it another instance then. Its next messages begin new sessions and new chains, so that they use no key twice. A file
+    /// that was moved to another disk looks the same: then contacts can be told needlessly, but nothing is lost.
     func noteFile() throws(StateError) {
         var status = stat()
         guard stat(database.path, &status) == 0 else { return }
@@ -88,6 +88,10 @@ extension IdentityStore {
                         ON CONFLICT (name) DO UPDATE SET value = excluded.value
                         """, name, value)
                 }
+                // The places of the chains and of the sessions were used if the file is an earlier one.
+                guard isKnown else { return }
+                try connection.run("UPDATE own_chain SET made = 0")
+                try StateTransaction.retireAllSessions(connection)
             }
         } catch .database(.locked) {
             // It is noticed when the state is opened next.

@@ -55,6 +55,42 @@ import Testing
         }
     }
 
+    /// The list of a group comes without the owner's card, which the device gives out.
+    @Test func aListInAGroupLeavesTheOwnersCard() throws {
+        var random = Generator(seed: 31)
+        let world = try team(&random)
+        try world.changeList(isTold: false) { known in
+            known.map {
+                var device = $0
+                if device.name == "alice-1" { device.name = "desk" }
+                return device
+            }
+        }
+        let list = try #require(world.lists["alice"])
+        let store = try world.store(world.device("alice-0"))
+        #expect(try store.transaction { try $0.take(devices: list) } != .known)
+        #expect(
+            try store.preview { try $0.cardForDevices() }.id == world.device("alice").identity.id)
+        try world.group("alice-0", "sync")
+    }
+
+    /// What a device decided that was removed stands on another device with the commands.
+    @Test func aRemovalNamesTheDecisionsOfTheDevice() throws {
+        var random = Generator(seed: 32)
+        let world = try team(&random)
+        let carol = Identity(seed: SecretBytes(copying: sha256(Array("carol".utf8))), name: "carol")
+        world.home.files.write(
+            "carol.card", try #require(carol.card(issued: .now()).record).serialized())
+        try world.must("alice-1", "contact", ["add", "carol.card"])
+        try world.settle(&random)
+        let id = try world.device("alice-1").identity.device.description
+        try world.changeList { $0.filter { $0.name != "alice-1" } }
+        let told = try world.read("alice-0", &random).compactMap { $0["body"]?.object?["decided"] }
+        #expect(told == [.string(id)])
+        let listed = try world.must("alice-0", "device", ["changes", id, "--json"])
+        #expect(listed.text.contains("sotto contact remove carol"), "\(listed.text)")
+    }
+
     /// The owner's change stands once in the history of each device, and no device is to tell those of another one.
     @Test func aChangeStandsOnceOnEachDevice() throws {
         var random = Generator(seed: 12)

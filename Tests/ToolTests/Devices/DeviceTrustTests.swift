@@ -1,4 +1,5 @@
 import Glibc
+import Foundation
 import Sotto
 import SottoContacts
 import SottoDatabase
@@ -191,6 +192,7 @@ import Testing
         for command in undone.values {
             #expect(removed.stderr.contains(command), "\(removed.stderr)")
         }
+        #expect(removed.stderr.contains("not read here is refused"), "\(removed.stderr)")
         #expect(!removed.text.contains("undo"))
         #expect(!removed.stderr.contains("group sync"))
         let after = ["changes", world.laptop.device.description, "--json"]
@@ -622,6 +624,48 @@ import Testing
         // Nobody had a session with a device before its state was made.
         let none = try machines.second.run("contact", ["repair"] + laptop)
         #expect(none.status == 1 && none.stderr.contains("neither new nor"), "\(none.stderr)")
+    }
+
+    /// Machine one lost its state alone. It learns the list before it signs one.
+    @Test func aNewStateOfMachineOneLearnsTheList() throws {
+        let machines = try PairingTests.Machines()
+        _ = try lose(machines)
+        let (home, alice) = (machines.first, machines.identity("alice"))
+        func loseState() throws { try FileManager.default.removeItem(atPath: home.files("state")) }
+        try loseState()
+        let renamed = try home.run("device", ["rename", "laptop", "desk"] + alice)
+        #expect(renamed.status == 0, "\(renamed.stderr)")
+        #expect(renamed.stderr.contains("1 other devices, and was taken"), "\(renamed.stderr)")
+        #expect(try machines.devices(home, "alice").map { $0["name"]?.string } == [nil, "desk"])
+        try loseState()
+        let received = try home.run("recv", ["--relay", machines.address] + alice)
+        #expect(received.stderr.contains("and was taken"), "\(received.stderr)")
+        #expect(try machines.devices(home, "alice").count == 2)
+        try loseState()
+        machines.relay.end()
+        let refused = try home.run("device", ["list", "--private"] + alice)
+        #expect(refused.status == 75 && refused.stderr.contains("sotto read"), "\(refused.stderr)")
+    }
+
+    /// Another device that lost its state gets the contacts from machine one, and tells them.
+    @Test func anotherDeviceTellsThatItLostItsState() throws {
+        let machines = try PairingTests.Machines()
+        _ = try machines.bob()
+        try machines.pair()
+        let (alice, laptop) = (machines.identity("alice"), machines.identity("laptop"))
+        _ = try machines.read(machines.second, "laptop")
+        try FileManager.default.removeItem(atPath: machines.second.files("state"))
+        _ = try machines.read(machines.second, "laptop")
+        let empty = try machines.second.run("contact", ["repair"] + laptop)
+        #expect(
+            empty.status == 1 && empty.stderr.contains("sotto device announce NAME --send"),
+            "\(empty.stderr)")
+        let announced = try machines.first.run(
+            "sotto", ["device", "announce", "laptop"] + alice + ["--send"])
+        #expect(announced.status == 0, "\(announced.stderr)")
+        _ = try machines.read(machines.second, "laptop")
+        let told = try machines.second.run("contact", ["repair"] + laptop)
+        #expect(told.status == 0 && told.lines.count == 2, "\(told.stderr)")
     }
 
     /// A list that did not reach the directory is published by the next `recv`, and a state with an earlier list takes the later one.

@@ -349,6 +349,8 @@ import Testing
             #expect(run.status == 64 && run.stderr.contains("machine one"), "\(run.stderr)")
         }
         expectRefusal(try second.run("keygen", ["public"] + laptop))
+        expectRefusal(try second.run("keygen", ["prekeys", "--bundle"] + laptop))
+        expectRefusal(try second.run("contact", ["address", "bob"] + laptop))
         expectRefusal(try second.run("device", ["list", "--public"] + laptop))
         expectRefusal(
             try second.run(

@@ -18,6 +18,22 @@ import Testing
         }
     }
 
+    /// A member whose key is revoked gets nothing, and no command names the member as one who lacks something.
+    @Test func aRevokedMemberIsToldNothing() throws {
+        let circle = try Circle("alice", "bob", "carol")
+        try circle.team("alice", "bob", "carol")
+        try circle.must("carol", "keygen", ["revoke", "-o", "carol.revocation"])
+        let page = circle.home.files("carol.revocation")
+        try circle.must("alice", "contact", ["add", page])
+        try circle.group("alice", "rename", "team", "crew")
+        #expect(circle.take("carol").isEmpty)
+        try circle.group("alice", "remove", "crew", "carol")
+        let synced = try circle.group("alice", "sync")
+        #expect(synced.text.isEmpty && circle.take("carol").isEmpty)
+        try circle.settle()
+        #expect(try circle.state("alice", "crew") == circle.state("bob", "crew"))
+    }
+
     /// Posts a question of a person for changes.
     private func ask(
         _ circle: Circle, _ who: String, _ other: String, for changes: Set<String>

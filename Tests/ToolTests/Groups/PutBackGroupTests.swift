@@ -1,3 +1,4 @@
+import Foundation
 import Sotto
 import SottoDatabase
 import SottoState
@@ -64,6 +65,23 @@ import Testing
         try second.putBack(to: circle["alice"])
         let again = try ask(in: "team")
         #expect(again.status == 0 && !again.stderr.contains("earlier"), "\(again.stderr)")
+    }
+
+    /// A copy of an earlier state uses no place of its chain twice, so that all members read what is written before a repair.
+    @Test func aCopyOfAnEarlierStateBeginsANewChain() throws {
+        let alice = circle["alice"]
+        let (files, state) = (FileManager.default, circle.home.files(alice.stateDirectory))
+        try files.copyItem(atPath: state, toPath: state + "-copy")
+        try circle.say("alice", "lost")
+        try circle.settle()
+        try files.removeItem(atPath: state)
+        try files.moveItem(atPath: state + "-copy", toPath: state)
+        #expect(try cause("alice") == .copied)
+        try circle.say("alice", "two")
+        try circle.settle()
+        for name in ["bob", "carol"] {
+            #expect(try circle.history(name, "team") == ["one", "lost", "two"])
+        }
     }
 
     /// A backup lacks the last changes too: its state is new already, and the changes are from before it.

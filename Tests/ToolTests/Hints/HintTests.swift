@@ -65,6 +65,25 @@ struct HintTests {
             "waits for another person; MeetTests run the first",
         "if it is yours: sotto device confirm --now … --send":
             "needs a second machine; PairingTests run it",
+        "this state was new; your card at … names no other devices; if your list was private, they bring it: sotto read":
+            "needs a lost state of a private list",
+        "receive first: sotto read": "needs a lost state; DeviceRecoveryTests run it",
+        "run on machine one, and then read the mail here: sotto device announce --send":
+            "needs the lost state of another device",
+        "run on machine one, read the mail here, and try again: sotto device announce NAME --send":
+            "has a name to fill in; DeviceRecoveryTests run it",
+        "if it is not yours, remove it on machine one: sotto device remove … --send":
+            "needs a second machine; DeviceTrustTests remove one",
+        "mail of … that was not read here is refused from now on; your other devices can have decisions from it, to list them there: sotto device changes …":
+            "needs a second machine; DeviceTrustTests run it",
+        "your other devices can have read it before; to list there what it decided: sotto device changes":
+            "needs a second machine; DeviceTrustTests run it",
+        "to list what it decided about contacts, with the commands that take it back: sotto device changes …":
+            "needs a third machine; DeviceGroupTests run it",
+        "it was modified, or the state of one side is from a backup; then that side tells the other: sotto contact repair --send":
+            "needs a forged message; LostStateTests run it",
+        "it is full now; to tell your contacts and machines: sotto device announce --send":
+            "needs a third machine; PairingTests run it",
         "device list": "the name of a stored fact",
         "device confirmed": "the name of a stored fact",
         "device objected": "the name of a stored fact",

@@ -157,6 +157,27 @@ import Testing
         #expect(try alice.history("bob").filter { $0.body["type"] == .string("repair") }.count == 1)
     }
 
+    /// A second loss within a day is news, up to a bound.
+    @Test func eachLossIsTold() throws {
+        try beginSession()
+        _ = try write("one")
+        for seconds in [0, 5] {
+            clock.set(seconds)
+            try loseState(of: bob)
+            #expect(try alice.read(repair()).records.count == 1)
+            #expect(try write("of no session").map(suite) == ["sealed"])
+        }
+        let flood = try (0..<20).flatMap { day in
+            try circle.encrypt(
+                "bob",
+                #"{"to":"alice","body":{"type":"repair","since":"2026-01-\#(day + 10)T00:00:00Z"}}"#,
+                ["--elsewhere"])
+        }
+        let run = try alice.read(flood)
+        #expect(run.stderr.contains("bob told of more than 8"), "\(run.stderr)")
+        #expect(try run.records.filter { $0["type"] == .string("message") }.count == 6)
+    }
+
     /// The members of the event are those of this state, not what the sender claims.
     @Test func aRepairNamesNothingOfItsSender() throws {
         try beginSession()
