@@ -50,12 +50,12 @@ struct LostEnvelopes {
             takesNoFiles
             ? "another relay can take files: sotto keygen set --relay URL --send"
             : reason == DeliveryResult.noFile
-            ? "the file is in the home in which it was encrypted; send the message there, without --elsewhere: sotto history repeat NUMBER --send"
-            : counts[.unknown] == nil
-                ? closedRelay.flatMap {
-                    ClientError.notAdmitted(relay: $0, hadCode: false).failure.hint
-                }
-                : "another version of send handled them; ask the recipient whether they arrived"
+                ? "the file is in the home in which it was encrypted; send the message there, without --elsewhere: sotto history repeat NUMBER --send"
+                : counts[.unknown] == nil
+                    ? closedRelay.flatMap {
+                        ClientError.notAdmitted(relay: $0, hadCode: false).failure.hint
+                    }
+                    : "another version of send handled them; ask the recipient whether they arrived"
         return Failure(.partial, parts.joined(separator: "; "), hint: hint)
     }
 }
