@@ -3,7 +3,7 @@ import Testing
 
 @testable import SottoChat
 
-/// What other people choose is not taken for words of the chat, and what the chat tells is so.
+/// Names that other people choose are not taken for words of the chat, and the words of the chat are true.
 struct TrueWordsTests {
     private let alice = ChatStage.alice
     private let bob = ChatStage.bob

@@ -104,7 +104,7 @@ struct Conversation: Sendable {
     private(set) var isDetached = false
     /// Whether a message was stored before the first page was read, which can be missing in it.
     var missesNews = false
-    /// Whether the first unread message is to be shown, once it is known.
+    /// Whether the first unread message is shown as soon as it is known.
     var seeksUnread = true
     /// Whether the line of unread messages is not placed yet.
     var needsUnreadLine = true
@@ -147,7 +147,7 @@ struct Conversation: Sendable {
         return Origin(anchor: anchor, message: shown.last { $0.message != nil }?.message)
     }
 
-    /// Whether the order of an entry is in the loaded part, or directly beside it.
+    /// Whether the order of an entry is in the loaded part, or directly next to it.
     private func covers(_ order: (Int64, Int64, Int)) -> Bool {
         if !isComplete, let first = entries.first(where: { $0.message != nil }),
             order < first.order
@@ -257,7 +257,7 @@ struct Conversation: Sendable {
 
     /// Adds a message, or replaces the one of its number.
     ///
-    /// `extends` tells that it is part of a page beside the loaded part; ``trim()`` follows after the page. Any other message is left
+    /// `extends` tells that it is part of a page next to the loaded part; ``trim()`` follows after the page. Any other message is left
     /// out if messages between it and the loaded part can be missing.
     mutating func add(_ message: ChatMessage, extends: Bool = false) {
         if let index = index(of: .message(message.number)), let old = entries[index].message {

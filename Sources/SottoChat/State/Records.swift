@@ -163,7 +163,7 @@ extension ChatState {
     }
 
     private mutating func endLoading() {
-        // With the messages beside it, the first unread one can have other rows, and more rows are below it.
+        // With the messages next to it, the first unread one can have other rows, and more rows are below it.
         if var open = conversation, open.isAtUnreadLine {
             open.showUnreadLine(layout, height: viewHeight)
             conversation = open
@@ -206,7 +206,7 @@ extension ChatState {
         conversation = open
     }
 
-    /// Adds a record of the history. `extends` tells that it is part of a page beside the loaded part.
+    /// Adds a record of the history. `extends` tells that it is part of a page next to the loaded part.
     private mutating func add(
         _ record: JSONObject, in key: ConversationKey, extends: Bool = false
     ) {

@@ -74,7 +74,7 @@ import Testing
         try world.group("alice-0", "sync")
     }
 
-    /// What a device decided that was removed stands on another device with the commands.
+    /// The decisions of a removed device are listed on another device, with the commands.
     @Test func aRemovalNamesTheDecisionsOfTheDevice() throws {
         var random = Generator(seed: 32)
         let world = try team(&random)
@@ -216,7 +216,7 @@ import Testing
             "decrypt", ["-q", "-i", "alice-1.key"],
             text: removed.mail.shuffled(using: &random).joined(separator: "\n") + "\n")
         #expect(try world.texts("alice-1").allSatisfy { !$0.contains("later") })
-        // What it writes is shown to nobody.
+        // Its messages are not shown.
         removed.mail = []
         try world.send("alice-1", "from the removed", ["--group", "team", "--elsewhere"])
         for device in world.devices where device.name != "alice-1" {

@@ -126,7 +126,7 @@ import Testing
         try run.lines.map { try JSON.object(parsing: Array($0.utf8)) }
     }
 
-    /// A machine that was removed is told, says so, and writes nothing that nobody takes.
+    /// A machine that was removed is told, says so, and writes no more messages.
     @Test func aRemovedMachineHearsOfItAndWritesNoMore() throws {
         let world = try World()
         try world.store(world.laptop).transaction { transaction in
@@ -621,7 +621,7 @@ import Testing
                 refused.status == 64 && refused.stderr.contains("machine one"),
                 "\(option): \(refused.stderr)")
         }
-        // Nobody had a session with a device before its state was made.
+        // No contact had a session with a device before its state was made.
         let none = try machines.second.run("contact", ["repair"] + laptop)
         #expect(none.status == 1 && none.stderr.contains("neither new nor"), "\(none.stderr)")
     }

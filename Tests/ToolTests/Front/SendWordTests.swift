@@ -5,7 +5,7 @@ import Testing
 
 /// `sotto COMMAND … --send` is the same as the pipe typed out.
 struct SendWordTests {
-    /// Commands, and what follows each of them in a pipe.
+    /// Commands, and the rest of the pipe of each.
     static let commands: [(command: String, rest: String)] = [
         ("compose text bob", messages), ("compose text team", messages),
         ("compose text -i alice.key bob", messages), ("compose file photo.txt bob", messages),
@@ -279,7 +279,7 @@ struct SendWordTests {
         #expect(exposed.status == 64 && exposed.stderr.contains("cannot be an argument"))
     }
 
-    /// What a pipe needs is in the pages: each documented one can be written with the word.
+    /// The pages have the pipes: each documented one can be written with the word.
     @Test func eachDocumentedPipeHasIt() throws {
         let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
         let pages = try FileManager.default.contentsOfDirectory(

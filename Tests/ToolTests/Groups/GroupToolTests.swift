@@ -432,7 +432,7 @@ import Testing
                 .status != 0)
     }
 
-    /// A moderator can delete a message before anybody reads it: members know the ids of the next messages. It is printed all the
+    /// A moderator can delete a message before it is read: members know the ids of the next messages. It is printed all the
     /// same.
     @Test func c7AnEarlyDeletionByAModeratorHidesNothing() throws {
         let circle = try Circle("alice", "bob", "carol")
@@ -928,7 +928,7 @@ import Testing
         let composed = try circle.must("alice", "compose", ["text", "bob"], "x").records
         #expect(composed[0]["to"] == .string(circle["bob"].identity.id.description))
         #expect(try circle["alice"].run("encrypt", ["--group", "bob"], stdin: [120]).status == 64)
-        // The group has a name of its own, which is said.
+        // The group has another name, and the text names it.
         let id = try circle.must("alice", "group", ["show", "bob"]).records[0]["id"]?.string ?? ""
         let name = "bob (\(id.prefix(8)))"
         #expect(made.stderr.contains("created \(name), id"))
