@@ -22,6 +22,17 @@ extension MessageOpening {
         }
     }
 
+    /// Keeps the card with the list of a sender whose request waits for an answer, for the contact.
+    func keep(
+        cardOf message: Message, id: String, _ transaction: StateTransaction
+    ) throws(StateError) {
+        guard let sender = message.from, let card = message.carriedCard, card.devices != nil,
+            try transaction.hasRequest(from: sender)
+        else { return }
+        try transaction.forgetCard(of: sender)
+        try transaction.keep(card: card, from: sender, id: id)
+    }
+
     /// The list of a contact.
     private func take(
         contactsDevices message: Message, _ transaction: StateTransaction

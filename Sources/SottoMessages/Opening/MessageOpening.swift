@@ -404,7 +404,9 @@ final class MessageOpening<Input: MessageInput> {
         if message.isAboutDevices {
             if !isPreview, verdict == .accepted, let step { try transaction.keep(step) }
             if !isPreview { try transaction.forgetRequest(id: attempt.id) }
-            guard verdict == .accepted, message.authenticated, message.group == nil else {
+            guard message.authenticated, message.group == nil else { return .dropped }
+            guard verdict == .accepted else {
+                if !isPreview { try keep(cardOf: message, id: attempt.id, transaction) }
                 return .dropped
             }
             return try take(devices: message, id: attempt.id, transaction)

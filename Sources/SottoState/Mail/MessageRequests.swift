@@ -163,7 +163,7 @@ extension StateTransaction {
     }
 
     /// Deletes the card that is kept for a sender.
-    func forgetCard(of sender: KeyID) throws(StateError) {
+    package func forgetCard(of sender: KeyID) throws(StateError) {
         try connection.run(
             "DELETE FROM request WHERE peer = ? AND length(envelope) = 0", store.mark(sender))
     }

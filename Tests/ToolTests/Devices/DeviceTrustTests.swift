@@ -314,6 +314,25 @@ import Testing
         #expect(devices == 0)
     }
 
+    /// A sender whose request waits adds a machine: the contact that is accepted later has it.
+    @Test func aListThatComesBeforeTheAcceptanceIsKept() throws {
+        let world = try World()
+        let erin = World.person("erin")
+        let first = Timestamp(seconds: Timestamp.now().seconds - 30)
+        try world.tell(
+            "bob", Message.textBody("hi"), card: erin.card(issued: first), from: erin, status: nil)
+        let machine = World.device("erin's laptop", of: erin)
+        let list = try DeviceList([World.entry(machine, "laptop")], after: 0, by: erin, at: .now())
+        try world.tell(
+            "bob", DeviceBody.announcement.record, card: erin.card(issued: .now(), devices: list),
+            from: erin, status: nil)
+        let run = try world.run(
+            "contact", ["accept", "--name", "erin", erin.id.description], "bob")
+        #expect(run.status == 0, "\(run.stderr)")
+        let devices = try world.store(world.bob).preview { try $0.devices(of: erin.id) }
+        #expect(devices == list)
+    }
+
     // MARK: Bad input
 
     @Test func twoListsWithOneNumberAreToldToAContactAndToTheOwner() throws {
