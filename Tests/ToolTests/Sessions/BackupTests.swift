@@ -38,13 +38,27 @@ struct BackupTests {
         try talk(2)
     }
 
-    /// The keys that the sender uses again were used before: the recipient refuses them as replays.
-    @Test func reusedKeysOfARestoredSenderAreRefused() throws {
+    /// A state whose file is another one was copied. It begins new sessions, so that it uses no key again.
+    @Test func aCopiedStateUsesNoKeyAgain() throws {
         #expect(try bob.texts(alice.write(["zero"], to: bob)) == ["zero"])
         try backUp(alice)
+        let sent = try alice.write(["one"], to: bob)
+        #expect(try bob.texts(sent) == ["one"])
+        try restore(alice)
+        let again = try alice.write(["other"], to: bob)
+        let envelope = try JSON.object(parsing: Array(again[0].utf8))
+        #expect(envelope["suite"] == .string("sealed"))
+        #expect(try bob.texts(again) == ["other"])
+        try heal()
+    }
+
+    /// A snapshot in the same file is not noticed. The keys that the sender uses again were used before: the recipient refuses them as replays.
+    @Test func reusedKeysOfARestoredSenderAreRefused() throws {
+        #expect(try bob.texts(alice.write(["zero"], to: bob)) == ["zero"])
+        let snapshot = try StateSnapshot(of: alice)
         let sent = try alice.write(["one", "two"], to: bob)
         #expect(try bob.texts(sent) == ["one", "two"])
-        try restore(alice)
+        try snapshot.putBack(to: alice)
         let again = try alice.write(["other"], to: bob)
         #expect(try messageKey(again[0]) == messageKey(sent[0]))
         let before = try bob.sessions()
@@ -58,10 +72,10 @@ struct BackupTests {
 
     /// A sender who had read and not answered has no chain in the backup: it begins another one, and uses no key again.
     @Test func aSenderRestoredBeforeItsAnswerBeginsAnotherChain() throws {
-        try backUp(alice)
+        let snapshot = try StateSnapshot(of: alice)
         let sent = try alice.write(["one"], to: bob)
         #expect(try bob.texts(sent) == ["one"])
-        try restore(alice)
+        try snapshot.putBack(to: alice)
         let again = try alice.write(["other"], to: bob)
         #expect(try messageKey(again[0]) != messageKey(sent[0]))
         let before = try bob.sessions()
@@ -73,9 +87,9 @@ struct BackupTests {
 
     /// The recipient's old state does not have the chains that began since.
     @Test func aRestoredRecipientRefusesUnknownChains() throws {
-        try backUp(bob)
+        let snapshot = try StateSnapshot(of: bob)
         try talk(2)
-        try restore(bob)
+        try snapshot.putBack(to: bob)
         let before = try bob.sessions()
         let run = try bob.read(try alice.write(["unknown"], to: bob))
         #expect(run.status == 11 && run.stderr.contains("backup"), "\(run.stderr)")
