@@ -44,7 +44,7 @@ extension StateTransaction {
         if before == nil { try makeSpace(forGroupOf: device) }
         let received = try receive(changes, of: body.group, from: device, at: time)
         guard var group = try group(body.group) else { return nil }
-        let sender = group.log.member(of: device)
+        let sender = try sender(with: device, in: group)
         if group.isDeclined, received.stored.contains(where: { $0.act.invites(owner.id) }) {
             try decline(group, false)
             group.isDeclined = false
@@ -110,6 +110,18 @@ extension StateTransaction {
             isSenderNamed: isSenderNamed,
             isRecorded: !events.isEmpty || !received.stored.isEmpty
                 || group.state.ranks[sender] != nil)
+    }
+
+    /// Returns the person whose device sent something: by the log, or the owner for a full device of the owner that the beginning of a
+    /// log does not name yet.
+    private func sender(
+        with device: KeyID, in group: StoredGroup
+    ) throws(StateError) -> KeyID {
+        let member = group.log.member(of: device)
+        guard !group.log.names(member),
+            try devices(of: owner.id)?.device(device)?.state == .full
+        else { return member }
+        return owner.id
     }
 
     /// Takes a group, or the rest of its log, that another own device brings to machine one, which lost it. Machine one asks the members
