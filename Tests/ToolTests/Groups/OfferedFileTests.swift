@@ -58,6 +58,43 @@ import Testing
         }
     }
 
+    /// Machine one lost its state. Its other device brings the first change of a group and the rest in a file: nothing is signed before
+    /// the rest is here, so that no number is used twice.
+    @Test func theBeginningOfALogFromAnotherOwnDeviceIsDoubtful() throws {
+        let laptop = Identity(
+            seed: SecretBytes(copying: sha256(Array("laptop".utf8))), name: "alice",
+            owner: alice.identity.id)
+        let list = try DeviceList(
+            [
+                DeviceList.Device(
+                    card: laptop.card(), name: "laptop", added: .now(), state: .full)
+            ], after: 0, by: alice.identity)
+        var log = try SignedLog(by: alice.identity)
+        let first = try log.records
+        try log.add(bob, mallory, by: alice.identity)
+        try alice.store().transaction { transaction in
+            try transaction.keep(list)
+            let file = try transaction.compose(fileOf: log.log.changes, cards: [])
+            var body = offer(file, of: log.group, at: "tcp://relay.example.org:7667")
+            body.changes = first
+            _ = try transaction.take(body, from: laptop.device)
+            let group = try #require(try transaction.group(log.group))
+            #expect(group.isDoubtful && group.members.count == 1)
+            #expect(try transaction.wantedFiles().count == 1)
+            #expect(throws: GroupError.doubtful(id: group.id.short)) {
+                try transaction.write(.set(.name("crew")), in: group)
+            }
+            _ = try transaction.news(of: group)
+            #expect(try transaction.group(log.group)?.log.changes.count == 1)
+            // The rest comes, and the members are asked.
+            let offered = try #require(try transaction.wantedFiles().first?.file)
+            let whole = (changes: log.log.changes, cards: [Card]())
+            _ = try transaction.take(GroupBody(log.group), file: whole, from: offered.from)
+            let complete = try #require(try transaction.group(log.group))
+            #expect(complete.members.count == 3 && complete.isDoubtful && !complete.isPartial)
+        }
+    }
+
     /// Whoever sends the first change of a group can offer a file before the inviter. `group accept` does not wait for it.
     @Test func aForeignFileDelaysNoAcceptance() throws {
         let carol = Sample.identity()
