@@ -97,6 +97,8 @@ struct AttachmentFactsTests {
         let line = try bob.run("decrypt", ["--again", "--text"])
         #expect(
             line.text.contains("[voice message note.wav, 1:23, "), "\(line.text)")
+        let page = try bob.run("history", ["alice", "--text"])
+        #expect(page.text.contains("[voice message note.wav, 1:23]"), "\(page)")
         let given = try send(["--attach", "notes", "--content-type", "text/x-mine"])[0]
         #expect(given["contentType"] == .string("text/x-mine") && given["voice"] == nil)
     }

@@ -283,9 +283,16 @@ extension MessageBody {
         switch kind {
         case .text(let text): text
         case .data(let bytes): "[\(bytes.count) bytes that are not text]"
-        case .file(let file): "[file \(file.name)]" + (file.text.map { " " + $0 } ?? "")
+        case .file(let file): "[\(Self.words(for: file))]" + (file.text.map { " " + $0 } ?? "")
         default: line(about: target) ?? ""
         }
+    }
+
+    /// Returns the words for a file: its name, and the length of a voice message.
+    private static func words(for file: FileBody) -> String {
+        guard file.voice == true else { return "file \(file.name)" }
+        let length = file.duration.map { ", \($0 / 60):\($0 % 60 < 10 ? "0" : "")\($0 % 60)" }
+        return "voice message \(file.name)" + (length ?? "")
     }
 
     /// Returns the name of an unknown type, if it is short and on one line.
