@@ -39,7 +39,7 @@ import Testing
         try terminal.waitFor("bob's key changed")
         try stage.must(they.alice, "contact accept-key -q bob")
         try terminal.waitFor("the new key of bob is accepted")
-        try terminal.waitFor("bob, who is a contact now")
+        try terminal.waitFor("“bob”, who is a contact now")
         try terminal.waitFor("> hello")
         // The text claims a bundle for the session that it begins.
         try terminal.press("Enter")

@@ -280,15 +280,10 @@ import Testing
         }
     }
 
-    /// Runs `body` with a copy of the state, which is then restored.
+    /// Runs `body`, and puts the state back. In another file it would be one that was found copied.
     private func withCopy<T>(_ body: () throws -> T) throws -> T {
-        let files = FileManager.default
-        let (state, copy) = (circle.home.files(alice.stateDirectory), circle.home.files("copy"))
-        try files.copyItem(atPath: state, toPath: copy)
-        defer {
-            try? files.removeItem(atPath: state)
-            try? files.moveItem(atPath: copy, toPath: state)
-        }
+        let snapshot = try StateSnapshot(of: alice)
+        defer { try? snapshot.putBack(to: alice) }
         return try body()
     }
 
