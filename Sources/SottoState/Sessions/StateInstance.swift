@@ -51,21 +51,22 @@ extension IdentityStore {
     }
 
     /// Gives a new state its instance. Notices that the state is in another file than before, so that it can be an earlier one, and
-    /// gives it another instance then. Its next messages begin new sessions and new chains, so that they use no key twice. A file
-    /// that was moved to another disk looks the same: then contacts can be told needlessly, but nothing is lost.
+    /// gives it another instance then. Its next messages begin new sessions and new chains, at most once a day, so that they use no
+    /// key twice. A file that was moved to another disk looks the same: then contacts can be told needlessly, but nothing is lost.
     func noteFile() throws(StateError) {
         var status = stat()
         guard stat(database.path, &status) == 0 else { return }
         let file = Int64(bitPattern: UInt64(status.st_ino))
         let birth = sotto_birth_time(database.path)
+        func number(
+            _ name: String, _ connection: StateConnection
+        ) throws(StateError) -> Int64? {
+            try connection.first("SELECT value FROM number WHERE name = ?", name) { $0.integer(0) }
+        }
         func isNoted(_ connection: StateConnection) throws(StateError) -> (known: Bool, same: Bool)
         {
-            func number(_ name: String) throws(StateError) -> Int64? {
-                try connection.first("SELECT value FROM number WHERE name = ?", name) {
-                    $0.integer(0)
-                }
-            }
-            let (lastFile, lastBirth) = (try number(Self.fileName), try number(Self.birthName))
+            let lastFile = try number(Self.fileName, connection)
+            let lastBirth = try number(Self.birthName, connection)
             // 0 means that the file system did not tell it.
             let isSameBirth = birth == 0 || lastBirth == nil || lastBirth == birth
             return (lastFile != nil, lastFile == file && isSameBirth)
@@ -80,7 +81,9 @@ extension IdentityStore {
                     (Self.fileName, file), (Self.instanceName, Int64.random(in: .min ... .max)),
                 ]
                 if birth != 0 { numbers.append((Self.birthName, birth)) }
-                if isKnown { numbers.append((NewState.Cause.copied.name, Timestamp.now().seconds)) }
+                let (copied, now) = (NewState.Cause.copied.name, Timestamp.now().seconds)
+                let last = try number(copied, connection)
+                if isKnown { numbers.append((copied, now)) }
                 for (name, value) in numbers {
                     try connection.run(
                         """
@@ -88,8 +91,10 @@ extension IdentityStore {
                         ON CONFLICT (name) DO UPDATE SET value = excluded.value
                         """, name, value)
                 }
-                // The places of the chains and of the sessions were used if the file is an earlier one.
-                guard isKnown else { return }
+                // The places of the chains and of the sessions were used if the file is an earlier one. A file system that gives a
+                // file another number at each start does not end all sessions each time.
+                let isRepeated = last.map { (0..<StateTransaction.day).contains(now - $0) } ?? false
+                guard isKnown, !isRepeated else { return }
                 try connection.run("UPDATE own_chain SET made = 0")
                 try StateTransaction.retireAllSessions(connection)
             }
