@@ -1,4 +1,5 @@
 import Foundation
+import SottoBytes
 import Testing
 
 @testable import SottoChat
@@ -63,6 +64,14 @@ struct TrueWordsTests {
             seesMe: true,
             [ChatStage.message(1, in: group, body: #"{"type":"timer","seconds":5}"#)])
         #expect(stage.screen.contains("bob  [tried to set a timer, which has no effect here]"))
+    }
+
+    @Test func theListTellsOfALostState() throws {
+        let record = try JSON.object(
+            parsing: Array(
+                #"{"v":1,"type":"conversation","with":"\#(ChatStage.bob)","name":"bob","unread":0,"read":0,"favourite":false,"muted":false,"last":{"number":1,"direction":"received","body":{"type":"repair","unread":2}}}"#
+                    .utf8))
+        #expect(ChatConversation(record)?.last == "[lost the messages of a machine]")
     }
 
     // MARK: Own messages

@@ -244,14 +244,15 @@ struct ChatMessage: Sendable, Hashable {
         }
     }
 
+    static let lossWords = "lost the messages of a machine"
+
     /// The news that the contact lost a state, with the command for a shell that sends again what may be unread.
     private static func repairWords(_ body: JSONObject) -> String {
-        let lost = "lost the messages of a machine"
         guard let unread = body["unread"]?.integer, unread > 0, let name = body.line("name") else {
-            return lost
+            return lossWords
         }
         let what = unread == 1 ? "1 message" : "\(unread) messages"
-        return "\(lost); \(what) of yours may be unread, to send them again in a shell: "
+        return "\(lossWords); \(what) of yours may be unread, to send them again in a shell: "
             + "sotto history repeat \(shellWord(name)) --send"
     }
 

@@ -56,6 +56,7 @@ struct ChatConversation: Sendable, Hashable {
         case "file": return "[file \(body.line("name", limit: 40) ?? "?")]"
         case "system": return "[\(ChatMessage.systemWords(body))]"
         case "timer": return "[\(ChatMessage.timerWords(body, in: key))]"
+        case "repair": return "[\(ChatMessage.lossWords)]"
         case let type?: return "[\(Cells.line(type, limit: 30))]"
         case nil: return ""
         }
