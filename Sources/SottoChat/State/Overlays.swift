@@ -60,7 +60,7 @@ extension ChatState {
         {
             lines = FactLines(
                 localTime: options.localTime, name: name(of:),
-                readers: lacksReaders ? [] : members.filter(\.readsMe).map(\.name),
+                readers: members.filter(\.readsMe).map(\.name),
                 asksForGrants: list.group(conversation?.key.who ?? "")?.asksForGrants == true
             ).lines(of: record)
         }

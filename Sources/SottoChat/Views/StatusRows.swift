@@ -13,19 +13,16 @@ extension ChatState {
         var style = Screen.Style.alert
         style.color = .magenta
         var rows = wrapped.rows.map { [Screen.Span($0, style)] }
+        let words = keys.joined(separator: "  ")
         // Without the words a name in the question could tell what the keys do.
         let isHigh = options.rows > rows.count + keys.count + 4
-        var end = isHigh ? keys : [short]
         let room = columns - Cells.width(wrapped.rows.last ?? "") - 2
-        if let whole = [keys.joined(separator: "  "), short].first(where: {
-            Cells.width($0) <= room && (!isHigh || $0 != short)
-        }) {
-            rows[rows.count - 1] += [Screen.Span("  "), Screen.Span(whole, .bold)]
-            end = []
-        } else if Cells.width(keys.joined(separator: "  ")) <= columns {
-            end = [keys.joined(separator: "  ")]
+        if let end = (isHigh ? [words] : [words, short]).first(where: { Cells.width($0) <= room }) {
+            rows[rows.count - 1] += [Screen.Span("  "), Screen.Span(end, .bold)]
+        } else {
+            let end = Cells.width(words) <= columns ? [words] : isHigh ? keys : [short]
+            rows += end.map { [Screen.Span(Cells.cut($0, to: columns), .bold)] }
         }
-        rows += end.map { [Screen.Span(Cells.cut($0, to: columns), .bold)] }
         return (rows, !wrapped.isCut)
     }
 

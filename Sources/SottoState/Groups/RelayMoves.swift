@@ -2,10 +2,9 @@ package import Sotto
 import SottoDatabase
 
 /// A group in which a move of the owner to another relay would separate the owner from members who are no contacts.
-package struct SeparatedGroup: Sendable, Equatable {
+package struct SeparatedGroup {
     /// The name for people.
     package let name: String
-    package let id: GroupID
     /// Whether the owner may list the relays in the group.
     package let mayList: Bool
     /// The relays that the group would have to list, those that it lists now first.
@@ -38,7 +37,7 @@ extension StateTransaction {
             guard !missing.isEmpty else { continue }
             separated.append(
                 SeparatedGroup(
-                    name: try shownName(of: group.id), id: group.id, mayList: group.rank >= .admin,
+                    name: try shownName(of: group.id), mayList: group.rank >= .admin,
                     relays: policy.relays + missing))
         }
         return separated
