@@ -2,8 +2,8 @@ import Glibc
 import Sotto
 
 /// `ratchet-bench [SECONDS [PREFIX]]`: measures messages and session starts per second in the ratchet's core, both
-/// sides on one thread, without JSON. With PREFIX it runs only the benchmarks whose names begin with it, for a
-/// profiler. Each line is `NAME<tab>RATE`; Bench/vodozemac.py prints the same for vodozemac.
+/// sides on one thread, and session starts on all cores, without JSON. With PREFIX it runs only the benchmarks whose
+/// names begin with it, for a profiler. Each line is `NAME<tab>RATE`; Bench/vodozemac.py prints the same for vodozemac.
 ///
 /// `ratchet-bench lengths`: prints the lengths of envelopes and of stored sessions in bytes.
 @main
@@ -33,6 +33,16 @@ struct RatchetBench {
         }
         try rate("session starts, X3DH", seconds) { _ = try people.start(people.classic) }
         try rate("session starts, PQXDH", seconds) { _ = try people.start(people.postQuantum) }
+        // Sessions with many people begin on all threads, as in `encrypt`.
+        let pool = ThreadPool()
+        for (published, kind) in [(people.classic, "X3DH"), (people.postQuantum, "PQXDH")] {
+            try rate("session starts, \(kind), all cores", seconds, each: 20) {
+                let started = pool.started(Array(0..<20), slice: 5) { slice in
+                    slice.map { _ in Result { _ = try people.start(published) } }
+                }
+                for result in started.results() { try result.get() }
+            }
+        }
     }
 
     /// Encrypts and decrypts one message.
@@ -42,15 +52,17 @@ struct RatchetBench {
         guard try reader.decrypt(try sender.encrypt(plaintext)) == plaintext else { exit(1) }
     }
 
-    /// Repeats `body` for some time and prints its rate per second.
-    static func rate(_ name: String, _ seconds: Double, _ body: () throws -> Void) throws {
+    /// Repeats `body` for some time and prints its rate per second. A call counts as `each`.
+    static func rate(
+        _ name: String, _ seconds: Double, each: Int = 1, _ body: () throws -> Void
+    ) throws {
         if CommandLine.arguments.count > 2, !name.hasPrefix(CommandLine.arguments[2]) { return }
-        for _ in 0..<100 { try body() }
+        for _ in 0..<(100 / each) { try body() }
         var count = 0
         let start = now()
         var elapsed = 0.0
         while elapsed < seconds {
-            for _ in 0..<20 { try body() }
+            for _ in 0..<(20 / each) { try body() }
             count += 20
             elapsed = now() - start
         }
@@ -65,9 +77,9 @@ struct RatchetBench {
 }
 
 /// Two identities, and the prekeys of one of them.
-struct People {
+struct People: Sendable {
     /// The members of a published bundle; each start verifies its signatures.
-    struct Published {
+    struct Published: Sendable {
         let signed: PreKeyBundle.SignedPreKey
         let postQuantum: PreKeyBundle.SignedPreKey?
     }

@@ -203,7 +203,7 @@ public final class AddressBook {
                     + suggestion(for: argument, among: contactNames()),
                 hint: lockTimeout == nil
                     ? "use a card file, a sotto: URI, or omit --stateless"
-                    : requestHint(for: argument)
+                    : requestHint(for: argument) ?? welcomeHint()
                         ?? "list the contacts: sotto contact list, or show how to add one: sotto add --help"
             )
         }
@@ -217,6 +217,14 @@ public final class AddressBook {
             return nil
         }
         return "a message request with this name waits: sotto contact requests"
+    }
+
+    /// Returns the hint for a device that has no contacts yet, or `nil`.
+    private func welcomeHint() -> String? {
+        guard let identity = try? identity(), identity.owner != nil, contactNames().isEmpty else {
+            return nil
+        }
+        return "machine one sends the contacts to this machine: sotto read"
     }
 
     /// Returns the names of the contacts for a suggestion.

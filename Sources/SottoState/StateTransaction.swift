@@ -69,6 +69,8 @@ public final class StateTransaction {
     var newestPlace: Int64?
     /// The earliest time from which the retentions consider imported messages again, after these changed it.
     var expectedRetention = Int64.max
+    /// When the last message was written that the present import added and that this identity sent.
+    var importedSent: Timestamp?
     /// Whether the history has an event that changes another message, after it was looked up.
     var hasEvents: Bool?
     /// Whether an event waits for its target, after it was looked up.

@@ -78,13 +78,31 @@ public struct SavingOptions: ArgumentGroup {
     public struct Destination {
         fileprivate let output: Output
         fileprivate let passphrase: Passphrase?
+        /// The file under the passphrase, and the sink for its content.
+        private var protected: (file: MemorySink, content: any ByteSink)?
+
+        fileprivate init(output: Output, passphrase: Passphrase?) {
+            self.output = output
+            self.passphrase = passphrase
+        }
+
+        /// Derives the key of the passphrase, if one was asked for, so that ``save(_:)`` takes no time.
+        public mutating func deriveKey() throws { protected = try protectedFile() }
+
+        private func protectedFile() throws -> (file: MemorySink, content: any ByteSink)? {
+            try passphrase.map {
+                let file = MemorySink()
+                return (file, try AgeFile.writer(for: .passphrase($0), armored: true, to: file))
+            }
+        }
 
         /// Writes the identity, under the passphrase if one was asked for.
         public func save(_ identity: Identity) throws {
             let line = identity.record.serialized() + [UInt8(ascii: "\n")]
-            if let passphrase {
-                let file = try AgeFile.seal(line, for: .passphrase(passphrase), armored: true)
-                try output.write(file)
+            if let (file, content) = try protected ?? protectedFile() {
+                try content.write(line)
+                try content.finish()
+                try output.write(file.bytes)
             } else {
                 try output.write(line)
             }

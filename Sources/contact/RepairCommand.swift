@@ -33,7 +33,10 @@ struct RepairCommand: Program {
             let state = try store.preview({ try $0.newState() })
         else {
             throw Failure(
-                .no, "this state is neither new nor restored, so contacts are not told anything")
+                .no, "this state is neither new nor restored, so contacts are not told anything",
+                hint:
+                    "if it is an earlier one, begin new sessions: sotto recv --bundle WHO, then sotto encrypt --new-session --to WHO"
+            )
         }
         options.note("\(state.words) on \(state.since.description.prefix(10))")
         let all = try store.preview { try $0.repairsDue(state) }

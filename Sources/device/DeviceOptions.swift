@@ -51,7 +51,7 @@ struct DeviceOptions: ArgumentGroup {
         if let list {
             note(
                 list.devices.isEmpty
-                    ? "this state was new; your card at \(relay) names no other devices; if your list was private, they bring it: sotto read"
+                    ? "this state was new; your card at \(relay) names no other devices; if your list was private, one of them has it: sotto device list --card > card, and here sotto device restore card"
                     : "this state was new; the list on your card at \(relay) has \(list.devices.count) other devices, and was taken"
             )
         }

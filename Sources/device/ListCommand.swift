@@ -11,7 +11,7 @@ struct ListCommand: Program {
         abstract:
             "List your devices: name, state, id, when each was added and last heard of. Or make the list private or public.",
         usage: """
-            sotto device list [--text | --json]
+            sotto device list [--text | --json | --card]
             sotto device list --private | --public [--json]
             """,
         discussion: """
@@ -21,6 +21,9 @@ struct ListCommand: Program {
             On machine one, --private keeps the list from your contacts: they see one device, which passes mail on to the \
             others and sends what these write. It must run for that. The records tell your machines, and contacts who had the \
             list see that the devices are removed.
+
+            --card prints your card with the list, also a private one, for device restore on a machine one that lost its state \
+            without a backup. Give it to nobody else.
             """)
 
     @Flag("--private", help: "Tell the list only your own devices. Machine one passes mail on.")
@@ -29,21 +32,25 @@ struct ListCommand: Program {
     @Flag("--public", help: "Tell the list your contacts again.")
     var isPublic = false
 
+    @Flag("--card", help: "Print your card with the list, also a private one, for device restore.")
+    var card = false
+
     @OptionGroup var form: OutputForm
 
     @OptionGroup var options: DeviceOptions
 
     func validate() throws {
-        guard !isPrivate || !isPublic else {
-            throw UsageError("--private cannot be combined with --public")
+        guard [isPrivate, isPublic, card].count(where: \.self) < 2 else {
+            throw UsageError("--private, --public and --card cannot be combined")
         }
-        guard !isPrivate && !isPublic || !form.text else {
-            throw UsageError("--text cannot be combined with --private and --public")
+        guard !isPrivate && !isPublic && !card || !form.text else {
+            throw UsageError("--text cannot be combined with --private, --public and --card")
         }
     }
 
     func execute() throws {
         guard !isPrivate, !isPublic else { return try change() }
+        guard !card else { return try printCard() }
         let book = options.book()
         let owner = try book.identity()
         let found = try book.view { transaction in
@@ -70,6 +77,15 @@ struct ListCommand: Program {
         } else {
             for row in rows { try output.writeRecord(row.record) }
         }
+        try output.finish()
+    }
+
+    /// Prints the card that the owner's devices get.
+    private func printCard() throws {
+        let store = try options.book().writableStore()
+        let card = try store.preview { try $0.cardForDevices(issued: .now()) }
+        let output = try Output(path: "-", content: .text)
+        try output.writeRecord(card.record ?? JSONObject())
         try output.finish()
     }
 

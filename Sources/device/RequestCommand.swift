@@ -68,9 +68,11 @@ struct RequestCommand: Program {
 
     func execute() throws {
         let address = try relay.map { try RelayURL(argument: $0) }
-        let destination = try SavingOptions.open(
+        var destination = try SavingOptions.open(
             output ?? IdentityFile.defaultPath(), protect: true, passphrase: passphrase,
             tool: DeviceTool.toolName, quiet: quiet)
+        // The other machine does not wait for it.
+        try destination.deriveKey()
         let seed = SecretBytes(randomCount: 32)
         try readyDescriptor.map { try MeetingTable.sayReady(nil, to: $0) }
         let table = try MeetingTable(holdsInterrupt: readyDescriptor != nil)

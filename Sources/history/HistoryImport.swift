@@ -24,6 +24,8 @@ struct HistoryImport {
     private var group: (backup: GroupBackup, line: Int)?
     private var gone = 0
     private var hasHeader = false
+    /// Whether a message proved that another copy of the state is used.
+    private var isBehind = false
 
     /// The lines that are not parsed yet, and the number of their bytes.
     private var lines: [SourceLine] = []
@@ -243,7 +245,7 @@ struct HistoryImport {
         let lines = batch
         batch.removeAll()
         let results = try store.transaction { transaction in
-            try transaction.importing(isOwn: isOwn) {
+            let results = try transaction.importing(isOwn: isOwn) {
                 try lines.map { line -> Failure? in
                     switch line.item {
                     case .failure(let failure): return failure
@@ -251,6 +253,8 @@ struct HistoryImport {
                     }
                 }
             }
+            if transaction.takeFoundBehind() { isBehind = true }
+            return results
         }
         for (line, failure) in zip(lines, results) {
             if let failure {
@@ -334,6 +338,7 @@ struct HistoryImport {
     /// Says what was imported.
     func report() {
         Terminal.say("history: \(counted(added, "message")) imported")
+        if isBehind { Terminal.say("history: note: \(NewState.behindNote)") }
         if addedContacts > 0 { Terminal.say("history: \(counted(addedContacts, "contact")) added") }
         if addedChats > 0 { Terminal.say("history: \(counted(addedChats, "chat")) added") }
         if addedGroups > 0 {

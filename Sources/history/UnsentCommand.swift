@@ -38,6 +38,12 @@ struct UnsentCommand: Program {
         let entries = try history.unsent(in: conversation, all: all)
         if !options.quiet { try history.noteUntoldGroups(conversation) }
         guard !entries.isEmpty else {
+            let waiting = try history.store.waitingForFirstDevice(in: conversation)
+            guard waiting == 0 else {
+                throw history.nothing(
+                    "\(counted(waiting, "message")) \(waiting == 1 ? "waits" : "wait") for machine one, which sends what its devices write: run sotto read and sotto device sync --send there"
+                )
+            }
             let others = try all ? [] : history.unsent(in: conversation, all: true)
             throw history.nothing(
                 (try history.hasQueuedMail()

@@ -23,7 +23,12 @@ struct WhoamiCommand: Program {
         let state = try unlocked.run()
         if state.status != ExitStatus.no.rawValue { try Delivery.end(state.status) }
         let identity = try options.open()
-        let card = try identity.run(.keygen, ["public"]).output()
+        // A device of a private list gives out no card.
+        let device = try device(identity)
+        let card = try
+            (device == nil
+            ? identity.run(.keygen, ["public"]) : identity.run(.device, ["list", "--card"]))
+            .output()
         guard let record = records(in: card).first, let id = record["id"]?.string else {
             throw Failure(.bug, "the output of keygen public is no card")
         }
@@ -39,7 +44,7 @@ struct WhoamiCommand: Program {
                 ?? "none; to set it: sotto keygen set\(option) --name NAME --send",
         ])
         table.add(["id", id])
-        if let device = try device(identity) { table.add(["device", device]) }
+        if let device { table.add(["device", device]) }
         table.add(["fingerprint", try Self.line(identity.run(.fingerprint, []).output())])
         table.add(["file", path])
         table.add(["passphrase", Self.line(state.output)])

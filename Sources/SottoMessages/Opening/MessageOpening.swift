@@ -297,8 +297,13 @@ final class MessageOpening<Input: MessageInput> {
     ) throws -> OpenedLine {
         do {
             return try open(attempt, transaction)
-        } catch let error as RatchetError where error.isEarly {
+        } catch let error as RatchetError {
             guard let envelope = attempt.envelope, let sender = envelope.from else { throw error }
+            guard error.isEarly else {
+                // A state that was put back lacks what the session agreed later.
+                if !isPreview { try transaction.noteUnopened(from: sender) }
+                throw error
+            }
             // A refused message is read with the messages before it, which the policy refused too.
             let person = try transaction.person(ofDevice: sender) ?? sender
             try senderPolicy.check(

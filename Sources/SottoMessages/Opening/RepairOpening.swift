@@ -48,9 +48,8 @@ extension MessageOpening {
         _ error: SessionError, _ transaction: StateTransaction?
     ) throws -> (failure: Failure, claimed: KeyID)? {
         guard var claimed = error.claimedSender else { return nil }
-        let own = try transaction?.otherDevices().first { $0.id == claimed }
-        if let own {
-            if !isPreview { try transaction?.noteUnopened(from: claimed) }
+        if !isPreview { try transaction?.noteUnopened(from: claimed) }
+        if let own = try transaction?.otherDevices().first(where: { $0.id == claimed }) {
             return (error.failure(claimed: ownDevice(named: own.name ?? "")), claimed)
         }
         if let person = try transaction?.person(ofDevice: claimed) { claimed = person }
@@ -62,7 +61,6 @@ extension MessageOpening {
                 "tell your contacts if this state is new or was restored, or delete what nothing here opens: sotto contact repair --send, or sotto recv --forget all"
             return (Failure(failure.status, failure.message, hint: hint), claimed)
         }
-        if !isPreview { try transaction.noteUnopened(from: claimed) }
         return (error.failure(claimed: contact.name), claimed)
     }
 }

@@ -57,6 +57,9 @@ package struct GroupMemberNote: Sendable {
     /// The mark of the owner's card that the member got from the owner, or `nil`; see ``OwnCard``.
     var ownCard: [UInt8]?
 
+    /// Notes that the member lost a state, and gets the log and the own chain again.
+    mutating func lose() { (needsLog, told, wantsChain) = (true, 0, true) }
+
     /// The most changes or messages that a member asks for.
     static let mostWanted = 256
 
@@ -267,7 +270,7 @@ extension StateTransaction {
     /// Notes that a device lost its state: it gets the log and the own chain again.
     package func noteLost(_ device: KeyID, in group: StoredGroup) throws(StateError) {
         var note = try note(of: device, in: group)
-        (note.needsLog, note.told, note.wantsChain) = (true, 0, true)
+        note.lose()
         try write(note, of: group)
     }
 

@@ -56,7 +56,8 @@ extension StateTransaction {
             group = try restore(
                 group, isPartial: before == nil ? body.file != nil : file == nil)
         }
-        if received.stored.contains(where: { $0.device == owner.device }) {
+        let isFound = try before == nil && sender == owner.id && newState() != nil
+        if isFound || received.stored.contains(where: { $0.device == owner.device }) {
             try askForChains(in: group)
         }
         if let object = body.room, let keys = try? RoomKeys(object),
@@ -140,7 +141,7 @@ extension StateTransaction {
     }
 
     /// Notes that the owner lacks chains of members, who believe that this device has them: it lost its state, as changes of its own
-    /// show that it does not know.
+    /// that it does not know show, or a group that is new to a new state.
     private func askForChains(in group: StoredGroup) throws(StateError) {
         for seat in group.seats where seat.member != owner.id {
             guard try chains(of: seat.device, in: group).isEmpty else { continue }

@@ -204,6 +204,11 @@ extension StateTransaction {
             new.kind = .copy
             new.expires = Self.expiry(of: message, new.body, .copy)
         }
+        if isOwn, message.direction == .sent, message.state != .sentElsewhere, !message.isClaim,
+            let written = message.written, written > importedSent ?? Timestamp(seconds: .min)
+        {
+            importedSent = written
+        }
         let isOver = new.expires.map { $0 <= now.seconds } ?? false
         // A tombstone from elsewhere would refuse an envelope that is still to come.
         guard isOwn || !isOver else { return .expired }
@@ -339,11 +344,16 @@ extension StateTransaction {
     }
 
     /// Calls `body`, which imports messages. Those of the owner's backup are not new to the readers that have acknowledged
-    /// all messages before.
+    /// all messages before. A message in it that this state, the only one of its identity, sent and does not have proves that another
+    /// copy is used; see ``takeFoundBehind()``.
     public func importing<T>(isOwn: Bool, _ body: () throws -> T) throws -> T {
         guard isOwn else { return try body() }
         let before = try connection.integer("SELECT max(number) FROM message")
+        importedSent = nil
         let value = try body()
+        if let sent = importedSent, owner.owner == nil, try !hasDevices() {
+            _ = try takeProof(of: sent, at: .now())
+        }
         let after = try connection.integer("SELECT max(number) FROM message")
         if after > before {
             try connection.run(

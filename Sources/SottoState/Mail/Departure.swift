@@ -162,6 +162,23 @@ extension IdentityStore {
     }
 }
 
+extension IdentityStore {
+    /// Returns the number of own messages that wait until the first device, which has a private list, sends them.
+    public func waitingForFirstDevice(in conversation: Conversation?) throws(StateError) -> Int64 {
+        guard owner.owner != nil else { return 0 }
+        return try use { connection throws(StateError) in
+            let row = try conversation.map { conversation throws(StateError) in
+                try conversationRow(conversation, connection)?.number ?? 0
+            }
+            return try connection.integer(
+                """
+                SELECT count(*) FROM message
+                WHERE state = ? AND sealed IS NOT NULL AND (?2 IS NULL OR conversation = ?2)
+                """, HistoryEntry.State.waiting.rawValue, row)
+        }
+    }
+}
+
 extension StateTransaction {
     /// Notes that nothing is known of the own messages since a time that were handed on.
     package func takeBackHandedOn(since time: Timestamp) throws(StateError) {

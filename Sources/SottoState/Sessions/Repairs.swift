@@ -171,11 +171,13 @@ extension StateTransaction {
         try wantRenewal()
     }
 
-    /// Records that an envelope that could not be opened claims to be from a contact or an own device.
-    package func noteUnopened(from peer: KeyID, at now: Timestamp = .now()) throws(StateError) {
-        let isContact = try contact(id: peer) != nil
-        let isOwn = try otherDevices().contains { $0.id == peer }
-        guard isContact || isOwn else { return }
+    /// Records that an envelope that could not be opened claims to be from a machine of a contact, or from an own device.
+    package func noteUnopened(
+        from claimed: KeyID, at now: Timestamp = .now()
+    ) throws(StateError) {
+        let isOwn = try otherDevices().contains { $0.id == claimed }
+        let peer = try isOwn ? claimed : person(ofDevice: claimed) ?? claimed
+        guard try isOwn || contact(id: peer) != nil else { return }
         try setNote(.unopened, mark: store.mark(peer), to: now.seconds)
     }
 
@@ -212,6 +214,9 @@ extension StateTransaction {
         if let since { try setNote(.repairSince, mark: machine, to: since) }
         try retireSessions(with: device)
         try forgetQuestions(to: device)
+        try noteSharedGroups(with: device) { (note: inout GroupMemberNote) in
+            note.wantsChain = true
+        }
         let unread = try mayBeUnread(by: contact.id, at: now)?.count ?? 0
         return .news(
             JSONObject([
@@ -228,16 +233,25 @@ extension StateTransaction {
         guard let lost = try otherDevices().first(where: { $0.id == device }) else { return nil }
         try retireSessions(with: device)
         try forgetQuestions(to: device)
-        for header in try groupHeaders() {
-            guard let group = try readableGroup(header.id),
-                group.seats.contains(where: { $0.device == device })
-            else { continue }
-            try noteLost(device, in: group)
-        }
+        try noteSharedGroups(with: device) { (note: inout GroupMemberNote) in note.lose() }
         return JSONObject([
             ("type", .string(RepairBody.type)), ("own", .bool(true)),
             ("name", lost.name.map { .string($0) }),
         ])
+    }
+
+    /// Changes the note about a device in each group of which it is.
+    private func noteSharedGroups(
+        with device: KeyID, _ change: (inout GroupMemberNote) -> Void
+    ) throws(StateError) {
+        for header in try groupHeaders() {
+            guard let group = try readableGroup(header.id),
+                group.seats.contains(where: { $0.device == device })
+            else { continue }
+            var note = try note(of: device, in: group)
+            change(&note)
+            try write(note, of: group)
+        }
     }
 
     /// Queues again for another device of the owner what this one wrote in the last 30 days, and its decisions.

@@ -131,6 +131,26 @@ import Testing
         #expect(try world.texts("alice") == ["sent after", "sent before"])
     }
 
+    /// A member whose device lost its state tells the contacts, who send their keys with the next message.
+    @Test func aContactsDeviceThatLostItsStateGetsTheKeysAgain() throws {
+        var random = Generator(seed: 13)
+        let world = try team(&random)
+        try world.say("bob", "before")
+        try world.settleGroup(&random)
+        let device = try world.device("alice-0").identity.device
+        try world.store(world.device("alice-0")).transaction { transaction in
+            try transaction.connection.run("DELETE FROM group_chain")
+        }
+        try world.store(world.device("bob")).transaction { transaction in
+            let alice = try #require(try transaction.contacts().first)
+            _ = try transaction.takeRepair(
+                ["type": .string(RepairBody.type)], from: alice, device: device, written: .now())
+        }
+        try world.say("bob", "after")
+        try world.read("alice-0", &random)
+        #expect(try world.texts("alice-0") == ["received after", "received before"])
+    }
+
     @Test func aMessageThatComesTwiceHasOneLine() throws {
         var random = Generator(seed: 2)
         let world = try team(&random)

@@ -1,3 +1,4 @@
+import Foundation
 import Sotto
 import SottoContacts
 import TestSupport
@@ -249,6 +250,11 @@ import Testing
         let marked = try second.run(
             "history", ["bob", "--text"] + machines.identity("laptop"))
         #expect(marked.text.contains("[not sent yet]"), "\(marked.text)")
+        let unsent = try second.run("history", ["unsent"] + machines.identity("laptop"))
+        #expect(unsent.status == 1)
+        #expect(unsent.stderr.contains("1 message waits for machine one"), "\(unsent.stderr)")
+        let whoami = try second.run("sotto", ["whoami"] + machines.identity("laptop"))
+        #expect(whoami.status == 0 && whoami.text.contains("laptop, full"), "\(whoami.stderr)")
         #expect(try texts(bob, "bob", machines) == [])
         _ = try machines.read(first, "alice")
         let taken = try history(first, "alice", of: "bob", machines)
@@ -278,6 +284,30 @@ import Testing
         }
         let card = try bob.run("contact", ["show", "alice", "--json"] + machines.identity("bob"))
         #expect(!card.text.contains("laptop") && !card.text.contains("\"devices\""), "\(card.text)")
+    }
+
+    /// The relay has no private list, so that a machine one without its state gets it from another device.
+    @Test func aLostPrivateListComesFromAnotherDevice() throws {
+        let machines = try Machines()
+        let (first, second) = (machines.first, machines.second)
+        #expect(try device(["list", "--private"], first, "alice", machines).status == 0)
+        try machines.pair()
+        _ = try machines.read(second, "laptop")
+        let card = try second.output(
+            "device", ["list", "--card"] + machines.identity("laptop"))
+        try FileManager.default.removeItem(atPath: first.files("state"))
+        let lost = try machines.devices(first, "alice")
+        #expect(lost.count == 1)
+        _ = try first.output("device", ["restore", "-q"] + machines.identity("alice"), stdin: card)
+        let found = try machines.devices(first, "alice")
+        #expect(found.map { $0["private"] == .bool(true) } == [true, false])
+        #expect(found.last?["name"]?.string == "laptop")
+        let printed = try first.output(
+            "device", ["list", "--card"] + machines.identity("alice"))
+        #expect(String(decoding: printed, as: UTF8.self).contains("laptop"))
+        let refused = try first.run(
+            "device", ["list", "--card", "--text"] + machines.identity("alice"))
+        #expect(refused.status == 64)
     }
 
     @Test func readMarksAgree() throws {

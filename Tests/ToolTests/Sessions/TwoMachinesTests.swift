@@ -145,8 +145,34 @@ import Testing
         #expect(try self.texts("alice", with: "bob") == ["first", "answer", "one"] + Self.healed)
     }
 
-    /// The folder is copied back after more messages.
-    @Test func aFolderThatIsCopiedBackGoesOn() throws {
+    /// Mail that came after the copy was made cannot be opened on the other machine. The backup of the copy has messages that this
+    /// machine did not send.
+    @Test func theBackupOfACopyProvesThatItWasUsed() throws {
+        try beginSession()
+        try bob.ageState()
+        try shell("bob", "cp -a state-bob state-laptop")
+        try say("laptop", "from the copy", to: "alice")
+        #expect(try read("alice").texts == ["from the copy"])
+        try say("alice", "to the copy", to: "bob")
+        #expect(try read("laptop").texts == ["to the copy"])
+        try shell(
+            "laptop", "env history export --backup -q -o other.age; env history wipe -q --yes")
+        let imported = try run("bob", "env history import other.age")
+        #expect(imported.stderr.contains("is an earlier one"), "\(imported.stderr)")
+        #expect(try cause("bob") == .behind)
+        // It proves nothing again.
+        let again = try run("bob", "env history import other.age")
+        #expect(!again.stderr.contains("earlier"), "\(again.stderr)")
+        try heal("bob")
+        let all = ["first", "answer", "from the copy", "to the copy"] + Self.healed
+        #expect(try self.texts("bob", with: "alice") == all)
+        #expect(try self.texts("alice", with: "bob") == all)
+    }
+
+    /// The folder is copied back after more messages. With `writes`, a session began before the contact is told that a message
+    /// could not be opened.
+    @Test(arguments: [false, true])
+    func aFolderThatIsCopiedBackGoesOn(_ writes: Bool) throws {
         try beginSession()
         try bob.ageState()
         try shell("bob", "cp -a state-bob backup")
@@ -161,13 +187,19 @@ import Testing
         #expect(texts == [] && notes.contains("backup"), "\(notes)")
         #expect(notes.contains("another machine"))
         #expect(try cause("bob") == .copied)
+        if writes {
+            clock.set(10)
+            try say("bob", "four", to: "alice")
+            #expect(try read("alice").texts == ["four"])
+        }
         try heal("bob")
         let found = try self.texts("bob", with: "alice")
+        let new = (writes ? ["four"] : []) + Self.healed
         #expect(
-            found.sorted() == (["first", "answer", "one", "three"] + Self.healed).sorted(),
-            "\(found)")
-        let all = ["first", "answer", "one", "two", "three"] + Self.healed
-        #expect(try self.texts("alice", with: "bob") == all)
+            found.sorted() == (["first", "answer", "one", "three"] + new).sorted(), "\(found)")
+        #expect(
+            try self.texts("alice", with: "bob") == ["first", "answer", "one", "two", "three"] + new
+        )
     }
 
     /// Nothing on the machine shows that the content of the file was put back. The prekeys at the relay have the owner's signature,
