@@ -120,9 +120,24 @@ extension JSON {
     /// is parsed from the result.
     public func serialized() -> [UInt8] {
         var out: [UInt8] = []
-        out.reserveCapacity(512)
+        out.reserveCapacity(lengthWithoutEscapes)
         append(to: &out, canonical: false)
         return out
+    }
+
+    /// The most bytes of ``serialized()`` if no character of a string needs an escape. An escape is up to six times as long as the
+    /// character.
+    package var lengthWithoutEscapes: Int {
+        switch self {
+        case .null, .bool: 5
+        case .integer, .number: 24
+        case .string(let value): value.utf8.count + 2
+        case .array(let elements): elements.reduce(2) { $0 + $1.lengthWithoutEscapes + 1 }
+        case .object(let object):
+            object.members.reduce(2) {
+                $0 + $1.name.utf8.count + 4 + $1.value.lengthWithoutEscapes
+            }
+        }
     }
 
     /// Returns the canonical form of the value (RFC 8785): members sorted by UTF-16 code unit, shortest numbers, no

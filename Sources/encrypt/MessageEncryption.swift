@@ -84,7 +84,9 @@ struct MessageEncryption {
         var (isRecorded, hasFile) = (false, false)
         let start = Timestamp.now()
         do {
-            try write(input, source, output: output, seal: recipients.seal) { lines, output in
+            try write(
+                input, source, output: output, pool: recipients.pool, seal: recipients.seal
+            ) { lines, output in
                 isRecorded = recipients.recordsMessages
                 for line in lines {
                     hasFile = hasFile || line.starts(with: Self.blobLine)
@@ -107,13 +109,14 @@ struct MessageEncryption {
 
     private func write<Sealed>(
         _ input: Input, _ source: (any ByteSource)? = nil, output: Output,
+        pool: ThreadPool = ThreadPool(beforeWaiting: FreedMemory.wipeCache),
         seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
         print: @escaping (Sealed, Output) throws -> Void
     ) throws {
         try MessageWriting(
             tool: EncryptTool.toolName, input: input, source: source,
             output: output, passesRooms: isForMailboxes, allowsSecrets: allowsSecrets,
-            seal: seal, print: print
+            pool: pool, seal: seal, print: print
         ).run(messages)
     }
 }

@@ -17,16 +17,26 @@ public enum AgeFile {
         for access: AgeAccess, armored: Bool = false, namesAudience: Bool = false,
         cipher: (any ChunkCipher)? = nil, to sink: any ByteSink
     ) throws -> any ByteSink {
-        let fileKey = SecretBytes(randomCount: 16)
-        var stanzas: [AgeStanza] = []
+        let fileKey = SecretBytes(randomCount: fileKeySize)
+        let stanzas = try stanzas(for: access, fileKey, namesAudience: namesAudience)
+        let target: any ByteSink = armored ? try AgeArmorWriter(to: sink) : sink
+        try target.write(AgeHeader.encode(stanzas, fileKey: fileKey))
+        return try AgePayload.writer(fileKey: fileKey, cipher: cipher, to: target)
+    }
+
+    /// Encrypts the file key for each recipient, or with the passphrase.
+    private static func stanzas(
+        for access: AgeAccess, _ fileKey: borrowing SecretBytes, namesAudience: Bool = false
+    ) throws -> [AgeStanza] {
         switch access {
         case .passphrase(let passphrase, let logN):
-            stanzas = [try AgeScrypt.wrap(fileKey, passphrase: passphrase, logN: logN)]
+            return [try AgeScrypt.wrap(fileKey, passphrase: passphrase, logN: logN)]
         case .recipients(let recipients):
             guard let first = recipients.first else { throw AgeError.noRecipients }
             guard recipients.allSatisfy({ $0.isPostQuantum == first.isPostQuantum }) else {
                 throw AgeError.mixedRecipients
             }
+            var stanzas: [AgeStanza] = []
             for recipient in recipients {
                 let stanza: AgeStanza? =
                     switch recipient {
@@ -40,20 +50,31 @@ public enum AgeFile {
             if namesAudience, recipients.count > 1 {
                 stanzas.append(AgeAudience.stanza(recipients, fileKey: fileKey))
             }
+            return stanzas
         }
-        let target: any ByteSink = armored ? try AgeArmorWriter(to: sink) : sink
-        try target.write(AgeHeader.encode(stanzas, fileKey: fileKey))
-        return try AgePayload.writer(fileKey: fileKey, cipher: cipher, to: target)
     }
 
     /// Encrypts a plaintext in memory and returns the whole file.
     public static func seal(_ plaintext: [UInt8], for access: AgeAccess, armored: Bool = false)
         throws -> [UInt8]
     {
+        let fileKey = SecretBytes(randomCount: fileKeySize)
+        return try seal(
+            plaintext, try stanzas(for: access, fileKey), fileKey: fileKey, armored: armored)
+    }
+
+    private static func seal(
+        _ plaintext: [UInt8], _ stanzas: [AgeStanza], fileKey: borrowing SecretBytes,
+        armored: Bool
+    ) throws -> [UInt8] {
+        let file =
+            AgeHeader.encode(stanzas, fileKey: fileKey)
+            + AgePayload.seal(plaintext, fileKey: fileKey)
+        guard armored else { return file }
         let memory = MemorySink()
-        let writer = try writer(for: access, armored: armored, to: memory)
-        try writer.write(plaintext)
-        try writer.finish()
+        let armor = try AgeArmorWriter(to: memory)
+        try armor.write(file)
+        try armor.finish()
         return memory.bytes
     }
 }
@@ -130,51 +151,50 @@ public final class AgeFileReader: BorrowingSource {
         _ source: any ByteSource, identities: [AgeIdentity], cipher: (any ChunkCipher)? = nil,
         passphrase: () throws -> Passphrase?
     ) throws {
-        let (header, plain) = try Self.begin(source)
+        let (header, plain) = try Self.begin(BufferedSource(source))
+        (openedBy, namedRecipients, payload) = try Self.withFileKey(
+            of: header, identities, passphrase
+        ) { fileKey, recipient in
+            let named =
+                recipient == nil
+                ? nil : AgeAudience.recipients(in: header.stanzas, fileKey: fileKey)
+            return (
+                recipient, named,
+                try AgePayload.reader(fileKey: fileKey, cipher: cipher, from: plain)
+            )
+        }
+    }
+
+    /// Calls `body` with the file key, and the recipient whose identity opened the header; `nil` for a passphrase.
+    private static func withFileKey<T>(
+        of header: AgeHeader, _ identities: [AgeIdentity], _ passphrase: () throws -> Passphrase?,
+        _ body: (borrowing SecretBytes, AgeRecipient?) throws -> T
+    ) throws -> T {
         if let stanza = try header.passphraseStanza() {
             guard let passphrase = try passphrase() else { throw AgeError.passphraseNeeded }
             let fileKey = try AgeScrypt.unwrap(stanza, passphrase: passphrase)
             guard header.isAuthentic(fileKey: fileKey) else { throw AgeError.headerAuthentication }
-            openedBy = nil
-            namedRecipients = nil
-            payload = try AgePayload.reader(fileKey: fileKey, cipher: cipher, from: plain)
-            return
+            return try body(fileKey, nil)
         }
         for identity in identities {
             for stanza in header.stanzas {
-                guard let fileKey = try Self.unwrap(stanza, with: identity) else { continue }
+                guard let fileKey = try unwrap(stanza, with: identity) else { continue }
                 guard header.isAuthentic(fileKey: fileKey) else {
                     throw AgeError.headerAuthentication
                 }
-                openedBy = identity.recipient
-                namedRecipients = AgeAudience.recipients(in: header.stanzas, fileKey: fileKey)
-                payload = try AgePayload.reader(fileKey: fileKey, cipher: cipher, from: plain)
-                return
+                return try body(fileKey, identity.recipient)
             }
         }
         throw AgeError.noMatch
     }
 
-    /// Reads the header of `source`, armored or not, and opens the payload with the file key that
-    /// ``fileKey(of:passphrase:)`` returned. Throws ``AgeError/headerAuthentication`` for the key of another file.
-    public init(_ source: any ByteSource, fileKey: borrowing SecretBytes) throws {
-        let (header, plain) = try Self.begin(source)
-        guard fileKey.count == AgeFile.fileKeySize, header.isAuthentic(fileKey: fileKey) else {
-            throw AgeError.headerAuthentication
-        }
-        openedBy = nil
-        namedRecipients = nil
-        payload = try AgePayload.reader(fileKey: fileKey, from: plain)
-    }
-
     /// Returns the header of `source`, and a source that starts at the first byte of the payload.
     fileprivate static func begin(
-        _ source: any ByteSource
+        _ source: BufferedSource
     ) throws -> (header: AgeHeader, payload: BufferedSource) {
-        let buffered = (source as? BufferedSource) ?? BufferedSource(source)
         let plain =
-            try AgeFormat.skipSpaceBeforeArmor(buffered)
-            ? BufferedSource(try AgeArmorReader(buffered)) : buffered
+            try AgeFormat.skipSpaceBeforeArmor(source)
+            ? BufferedSource(try AgeArmorReader(source)) : source
         return (try AgeHeader(reading: plain), plain)
     }
 
@@ -209,25 +229,27 @@ public final class AgeFileReader: BorrowingSource {
     public static func open(
         _ file: [UInt8], identities: [AgeIdentity], passphrase: () throws -> Passphrase? = { nil }
     ) throws -> [UInt8] {
-        try AgeFileReader(
-            MemorySource(file), identities: identities, passphrase: passphrase
-        ).readAll()
+        try opened(file, identities: identities, passphrase: passphrase).plaintext
     }
 
-    /// Decrypts a file in memory with its file key and returns the whole plaintext. Throws as ``init(_:fileKey:)``
-    /// does.
-    public static func open(_ file: [UInt8], fileKey: borrowing SecretBytes) throws -> [UInt8] {
-        try AgeFileReader(MemorySource(file), fileKey: fileKey).readAll()
-    }
-
-    private func readAll() throws -> [UInt8] {
-        var plaintext: [UInt8] = []
-        var block = [UInt8](repeating: 0, count: Chunks.size)
-        while true {
-            let count = try block.withUnsafeMutableBytes { try read(into: $0) }
-            if count == 0 { return plaintext }
-            plaintext += block[..<count]
+    /// Does the same, and returns the recipient whose identity opened the file too; `nil` for a passphrase.
+    static func opened(
+        _ file: [UInt8], identities: [AgeIdentity], passphrase: () throws -> Passphrase? = { nil }
+    ) throws -> (plaintext: [UInt8], by: AgeRecipient?) {
+        let (header, payload) = try begin(BufferedSource(file))
+        return try withFileKey(of: header, identities, passphrase) { fileKey, recipient in
+            (try AgePayload.open(payload.readAll(), fileKey: fileKey), recipient)
         }
+    }
+
+    /// Decrypts a file in memory with the file key that ``AgeFile/fileKey(of:passphrase:)`` returned, and returns the whole
+    /// plaintext. Throws ``AgeError/headerAuthentication`` for the key of another file.
+    public static func open(_ file: [UInt8], fileKey: borrowing SecretBytes) throws -> [UInt8] {
+        let (header, payload) = try begin(BufferedSource(file))
+        guard fileKey.count == AgeFile.fileKeySize, header.isAuthentic(fileKey: fileKey) else {
+            throw AgeError.headerAuthentication
+        }
+        return try AgePayload.open(payload.readAll(), fileKey: fileKey)
     }
 }
 
@@ -242,7 +264,7 @@ extension AgeFile {
     public static func fileKey(
         of file: [UInt8], passphrase: () throws -> Passphrase
     ) throws -> SecretBytes {
-        let (header, _) = try AgeFileReader.begin(MemorySource(file))
+        let (header, _) = try AgeFileReader.begin(BufferedSource(file))
         guard let stanza = try header.passphraseStanza() else { throw AgeError.noMatch }
         let fileKey = try AgeScrypt.unwrap(stanza, passphrase: try passphrase())
         guard header.isAuthentic(fileKey: fileKey) else { throw AgeError.headerAuthentication }
@@ -255,23 +277,17 @@ extension AgeFile {
     public static func sealAgain(
         _ plaintext: [UInt8], in file: [UInt8], fileKey: borrowing SecretBytes
     ) throws -> [UInt8] {
-        let (header, _) = try AgeFileReader.begin(MemorySource(file))
+        let (header, _) = try AgeFileReader.begin(BufferedSource(file))
         guard fileKey.count == fileKeySize, header.isAuthentic(fileKey: fileKey) else {
             throw AgeError.headerAuthentication
         }
-        let memory = MemorySink()
-        let target = try AgeArmorWriter(to: memory)
-        try target.write(AgeHeader.encode(header.stanzas, fileKey: fileKey))
-        let payload = try AgePayload.writer(fileKey: fileKey, to: target)
-        try payload.write(plaintext)
-        try payload.finish()
-        return memory.bytes
+        return try seal(plaintext, header.stanzas, fileKey: fileKey, armored: true)
     }
 
     /// Returns SHA-256 of a file's header up to its MAC. It identifies the file, because each header has a new salt and
     /// a new wrapped file key.
     public static func headerDigest(of file: [UInt8]) throws -> [UInt8] {
-        sha256(try AgeFileReader.begin(MemorySource(file)).header.authenticated)
+        sha256(try AgeFileReader.begin(BufferedSource(file)).header.authenticated)
     }
 }
 

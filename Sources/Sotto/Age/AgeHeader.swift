@@ -110,11 +110,31 @@ package struct AgeHeader {
 /// A source with a buffer, for reading lines and then the bytes after them.
 package final class BufferedSource: ByteSource {
     private let source: any ByteSource
-    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    private var buffer: [UInt8]
     private var start = 0
     private var end = 0
 
-    package init(_ source: any ByteSource) { self.source = source }
+    package init(_ source: any ByteSource) {
+        self.source = source
+        buffer = [UInt8](repeating: 0, count: 64 << 10)
+    }
+
+    /// Creates a source of bytes in memory.
+    init(_ bytes: [UInt8]) {
+        source = MemorySource([])
+        buffer = bytes
+        end = bytes.count
+    }
+
+    /// Returns all remaining bytes.
+    func readAll() throws -> ArraySlice<UInt8> {
+        var rest = buffer[start..<end]
+        while start < end {
+            start = end
+            if try hasMore() { rest += buffer[start..<end] }
+        }
+        return rest
+    }
 
     /// Returns whether another byte exists. Waits until it arrives or the input ends.
     func hasMore() throws -> Bool {

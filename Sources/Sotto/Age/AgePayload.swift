@@ -41,6 +41,22 @@ final class AgePayload: ChunkProtection {
             AgePayload(fileKey: fileKey, nonce: nonce, info: info, cipher: cipher), from: source)
     }
 
+    /// Returns the payload of a plaintext in memory.
+    static func seal(_ plaintext: [UInt8], fileKey: borrowing SecretBytes) -> [UInt8] {
+        let nonce = randomBytes(nonceSize)
+        let payload = AgePayload(fileKey: fileKey, nonce: nonce, info: info, cipher: nil)
+        return nonce + payload.protected(plaintext)
+    }
+
+    /// Returns the plaintext of a payload in memory.
+    static func open(_ payload: ArraySlice<UInt8>, fileKey: borrowing SecretBytes) throws -> [UInt8]
+    {
+        guard payload.count >= nonceSize else { throw AgeError.truncated }
+        let nonce = Array(payload.prefix(nonceSize))
+        return try AgePayload(fileKey: fileKey, nonce: nonce, info: info, cipher: nil).verified(
+            payload.dropFirst(nonceSize))
+    }
+
     func protect(
         _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
         index: UInt64, isLast: Bool

@@ -5,10 +5,10 @@ enum AgeX25519 {
     static func wrap(_ fileKey: borrowing SecretBytes, to recipient: AgeX25519Recipient)
         -> AgeStanza?
     {
-        let ephemeral = SecretBytes(randomCount: 32)
-        let share = X25519.publicKey(of: ephemeral)
-        guard let shared = X25519.sharedSecret(ephemeral, recipient.publicKey) else { return nil }
-        let key = wrapKey(shared, share: share, recipient: recipient)
+        let ephemeral = RatchetKeyPair()
+        let share = ephemeral.publicKey
+        guard let shared = ephemeral.sharedSecret(recipient.publicKey) else { return nil }
+        let key = shared.withBytes { wrapKey($0, share: share, recipient: recipient) }
         return AgeStanza(
             type: type, arguments: [Base64.raw.encode(share)],
             body: ChaChaPoly.sealOnce(fileKey, key: key))
@@ -22,12 +22,12 @@ enum AgeX25519 {
             share.count == 32, stanza.body.count == 32
         else { throw .header("X25519 stanza") }
         guard let shared = identity.sharedSecret(share) else { throw .header("X25519 share") }
-        let key = wrapKey(shared, share: share, recipient: identity.recipient)
+        let key = shared.withBytes { wrapKey($0, share: share, recipient: identity.recipient) }
         return ChaChaPoly.openOnce(stanza.body, key: key)
     }
 
     private static func wrapKey(
-        _ shared: borrowing SecretBytes, share: [UInt8], recipient: AgeX25519Recipient
+        _ shared: UnsafeRawBufferPointer, share: [UInt8], recipient: AgeX25519Recipient
     ) -> SecretBytes {
         hkdfSHA256(
             shared, salt: share + recipient.publicKey, info: "age-encryption.org/v1/X25519")

@@ -17,6 +17,51 @@ protocol ChunkProtection: AnyObject, Sendable {
     func verify(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) throws
 }
 
+/// Whole streams in memory. A message is much shorter than the buffers of ``ChunkWriter`` and ``ChunkReader``.
+extension ChunkProtection {
+    /// Returns the protected chunks of a content.
+    func protected(_ content: [UInt8]) -> [UInt8] {
+        let chunks = max(1, (content.count + Chunks.size - 1) / Chunks.size)
+        let size = content.count + chunks * (before + after)
+        return [UInt8](unsafeUninitializedCapacity: size) { out, written in
+            var out = UnsafeMutableRawBufferPointer(out)[...]
+            content.withUnsafeBytes { content in
+                for index in 0..<chunks {
+                    let part = content.dropFirst(index * Chunks.size).prefix(Chunks.size)
+                    let size = before + part.count + after
+                    protect(
+                        UnsafeRawBufferPointer(rebasing: part),
+                        into: UnsafeMutableRawBufferPointer(rebasing: out.prefix(size)),
+                        index: UInt64(index), isLast: index == chunks - 1)
+                    out = out.dropFirst(size)
+                }
+            }
+            written = size
+        }
+    }
+
+    /// Returns the content of protected chunks. Throws the error of the first chunk that is not authentic.
+    func verified(_ chunks: some Collection<UInt8>) throws -> [UInt8] {
+        var chunks = Array(chunks)
+        defer { wipe(&chunks) }
+        return try chunks.withUnsafeMutableBytes { chunks in
+            var content: [UInt8] = []
+            content.reserveCapacity(chunks.count)
+            var (rest, index) = (chunks[...], UInt64(0))
+            // An empty stream still has one chunk, which is empty.
+            repeat {
+                let chunk = UnsafeMutableRawBufferPointer(
+                    rebasing: rest.prefix(before + Chunks.size + after))
+                rest = rest.dropFirst(chunk.count)
+                try verify(chunk, index: index, isLast: rest.isEmpty)
+                content += chunk[before..<(chunk.count - after)]
+                index += 1
+            } while !rest.isEmpty
+            return content
+        }
+    }
+}
+
 /// A stream of chunks, each protected separately with its index. All chunks but the last are full.
 ///
 /// Several chunks form a batch. Several batches are protected or verified at a time, on one thread for each processor.

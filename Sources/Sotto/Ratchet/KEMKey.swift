@@ -1,4 +1,5 @@
 import Crypto
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -24,14 +25,13 @@ package final class KEMKey: Sendable {
     private static let stackBytes = 64 << 10
     private let parameters: Parameters
     private let seed: SecretBytes
-    /// The public key of a key that was generated, whose next use is always to be published.
-    private let published: [UInt8]?
+    /// The public key, after it was computed. Many messages of a chain have it.
+    private let published = Mutex<[UInt8]?>(nil)
 
     /// Generates a key.
     package init(_ parameters: Parameters) {
         self.parameters = parameters
         seed = SecretBytes(randomCount: Self.seedBytes)
-        published = Self.withKey(parameters, seed) { Array($0.publicBytes) }
     }
 
     /// Creates the key of a seed. Returns `nil` for another length.
@@ -39,12 +39,15 @@ package final class KEMKey: Sendable {
         guard seed.count == Self.seedBytes else { return nil }
         self.parameters = parameters
         self.seed = SecretBytes(copying: seed)
-        published = nil
     }
 
     /// The public key: 1184 bytes of ML-KEM-768, 1568 of ML-KEM-1024.
     package var publicKey: [UInt8] {
-        published ?? Self.withKey(parameters, seed) { Array($0.publicBytes) }
+        published.withLock { published in
+            let key = published ?? Self.withKey(parameters, seed) { Array($0.publicBytes) }
+            published = key
+            return key
+        }
     }
 
     /// Returns the shared secret in a ciphertext, or `nil` if its length is wrong.

@@ -101,18 +101,27 @@ public struct PeerSession: Sendable {
         fileprivate let to: KeyID
         fileprivate let from: KeyID
         fileprivate let ttl: Int64?
-        fileprivate let frame: [UInt8]
+        fileprivate let body: JSONObject
+        fileprivate let extra: [(name: String, value: JSON)]
         fileprivate let place: Session.SendingPlace
         fileprivate let preKeyHeader: PreKeyHeader?
 
         /// Encrypts the message, on any thread. The result of a second call must not be sent.
         public consuming func envelope() -> Envelope {
+            guard let frame = try? Padding.frame(content) else {
+                preconditionFailure("a message in a session is longer than its limit")
+            }
             let message = place.encrypt(frame, nonce: publicRandomBytes(AESGCM.nonceSize))
             var payload = message.payload
             if let preKeyHeader { payload["preKey"] = .object(preKeyHeader.object) }
             return Envelope(
                 id: id, suite: .ratchet, to: to, from: from, time: time, ttl: ttl,
                 payload: payload)
+        }
+
+        fileprivate var content: [UInt8] {
+            MessageContent.encode(
+                body: body, extra: extra, id: id, to: to, time: time, ttl: ttl)
         }
     }
 
@@ -126,14 +135,17 @@ public struct PeerSession: Sendable {
         guard ttl.map({ Envelope.isTTL($0, of: .ratchet) }) ?? true else {
             throw .shortTTL(minimum: Envelope.minimumSessionTTL)
         }
-        let content = MessageContent.encode(
-            body: body, extra: extra, id: id, to: peer, time: time, ttl: ttl)
-        guard content.count <= MessageContent.limit, let frame = try? Padding.frame(content) else {
-            throw .tooLong(limit: MessageContent.limit)
+        // Another thread encodes most messages.
+        if !MessageContent.isShort(body: body, extra: extra) {
+            let content = MessageContent.encode(
+                body: body, extra: extra, id: id, to: peer, time: time, ttl: ttl)
+            guard content.count <= MessageContent.limit else {
+                throw .tooLong(limit: MessageContent.limit)
+            }
         }
         return Prepared(
-            id: id, time: time, to: peer, from: identity.device, ttl: ttl, frame: frame,
-            place: try session.nextPlace(), preKeyHeader: preKeyHeader)
+            id: id, time: time, to: peer, from: identity.device, ttl: ttl, body: body,
+            extra: extra, place: try session.nextPlace(), preKeyHeader: preKeyHeader)
     }
 
     /// Decrypts a message. When it throws, the session is unchanged.

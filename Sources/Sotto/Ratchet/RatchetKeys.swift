@@ -42,7 +42,7 @@ package struct RatchetSecret: Sendable {
         try storage.bytes.withPointer(body)
     }
 
-    package func withBytes<T, E: Error>(
+    package func withBytes<T: ~Copyable, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> T
     ) throws(E) -> T {
         try storage.bytes.withBytes(body)
@@ -105,7 +105,7 @@ package struct ChainKey: Sendable {
     }
 }
 
-/// An X25519 key pair: a ratchet key or a prekey.
+/// An X25519 key pair: a ratchet key, a prekey, or the ephemeral key of an age file.
 ///
 /// It uses BoringSSL's X25519, which takes three fifths of libsodium's time.
 package struct RatchetKeyPair: Sendable {

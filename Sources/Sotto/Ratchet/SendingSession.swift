@@ -1,8 +1,10 @@
 extension PeerSession {
     /// A session among those with one peer, with its place in their order.
     public struct Candidate: Sendable {
-        /// The session.
-        public let session: PeerSession
+        /// Whether the session had a post-quantum start.
+        public let isPostQuantum: Bool
+        private let isAnswered: Bool
+        fileprivate let isInitiator: Bool
         /// Increases with each session that begins.
         public let began: Int64
         /// Increases with each session that begins and each message that arrives.
@@ -10,14 +12,14 @@ extension PeerSession {
 
         /// Creates a candidate.
         public init(_ session: PeerSession, began: Int64, used: Int64) {
-            self.session = session
+            isPostQuantum = session.origin.isPostQuantum
+            isAnswered = session.isAnswered
+            isInitiator = session.isInitiator
             self.began = began
             self.used = used
         }
 
-        fileprivate var isPreferred: Bool {
-            session.origin.isPostQuantum && session.isAnswered
-        }
+        fileprivate var isPreferred: Bool { isPostQuantum && isAnswered }
     }
 
     /// Returns the place of the session that sends, or `nil` without one.
@@ -36,10 +38,10 @@ extension PeerSession {
             return lastUsed(Array(candidates.indices))
         }
         let decision = candidates.indices.filter {
-            candidates[$0].session.isInitiator && candidates[$0].began > last
+            candidates[$0].isInitiator && candidates[$0].began > last
         }.max { candidates[$0].began < candidates[$1].began }
         guard let decision else { return lastUsed(preferred) }
-        guard candidates[decision].session.origin.isPostQuantum else { return decision }
+        guard candidates[decision].isPostQuantum else { return decision }
         return lastUsed(preferred + [decision])
     }
 }

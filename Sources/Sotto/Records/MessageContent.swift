@@ -28,6 +28,15 @@ package struct MessageContent {
         return record.serialized()
     }
 
+    /// Whether the record of a message is certainly not longer than ``limit``.
+    static func isShort(body: JSONObject, extra: [(name: String, value: JSON)]) -> Bool {
+        let members = JSONObject(extra.map { ($0.name, $0.value) } + [("body", .object(body))])
+        return 6 * JSON.object(members).lengthWithoutEscapes + otherMembers <= limit
+    }
+
+    /// The most bytes of the members beside the body and those that are passed through.
+    private static let otherMembers = 512
+
     /// Reads the record inside `envelope`. Returns `nil` if it is malformed or belongs to another envelope.
     package init?(_ bytes: [UInt8], of envelope: Envelope) {
         guard let record = try? JSON.object(parsing: bytes) else { return nil }

@@ -8,11 +8,16 @@ import CryptoExtras
 package func hkdfSHA256(
     _ secret: borrowing SecretBytes, salt: [UInt8] = [], info: String, count: Int = 32
 ) -> SecretBytes {
-    secret.withBytes { secret in
-        SecretBytes(count: count) { out in
-            salt.withUnsafeBytes { salt in
-                hkdfSHA256(salt: salt, info: Array(info.utf8), into: out) { add in add(secret) }
-            }
+    secret.withBytes { hkdfSHA256($0, salt: salt, info: info, count: count) }
+}
+
+/// Derives a secret of `count` bytes with HKDF-SHA256 (RFC 5869).
+func hkdfSHA256(
+    _ secret: UnsafeRawBufferPointer, salt: [UInt8], info: String, count: Int = 32
+) -> SecretBytes {
+    SecretBytes(count: count) { out in
+        salt.withUnsafeBytes { salt in
+            hkdfSHA256(salt: salt, info: Array(info.utf8), into: out) { add in add(secret) }
         }
     }
 }

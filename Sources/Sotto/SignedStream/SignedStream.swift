@@ -48,8 +48,50 @@ public enum SignedStream {
         recipients.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    static func headerMessage(_ header: some Sequence<UInt8>) -> [UInt8] {
+    private static func headerMessage(_ header: some Sequence<UInt8>) -> [UInt8] {
         Array("signed-stream/1/header\0".utf8) + Array(header)
+    }
+
+    /// Returns the header of a stream that `key` signs.
+    fileprivate static func header(
+        by key: SigningKey, _ audience: [UInt8], salt: [UInt8]
+    ) -> [UInt8] {
+        precondition(audience.count == 32 && salt.count == 16)
+        let header = magic + key.publicKey + salt + audience
+        return header + key.sign(headerMessage(header))
+    }
+
+    /// Verifies a header. `header` is shorter than ``headerSize`` if the stream is.
+    fileprivate static func verify(
+        header: [UInt8]
+    ) throws -> (signer: [UInt8], audience: [UInt8]) {
+        guard header.starts(with: magic) else { throw SignedStreamError.notSigned }
+        guard header.count == headerSize else { throw SignedStreamError.truncated }
+        let signer = Array(header[16..<48])
+        guard
+            verifySignature(
+                Array(header[96...]), of: headerMessage(header[..<96]), by: signer)
+        else { throw SignedStreamError.header }
+        return (signer, Array(header[64..<96]))
+    }
+
+    /// Signs a content in memory and returns the whole stream.
+    package static func seal(
+        _ content: [UInt8], by key: SigningKey, audience: [UInt8]
+    ) -> [UInt8] {
+        let header = header(by: key, audience, salt: randomBytes(16))
+        return header + ChunkSigning(signing: header, by: key).protected(content)
+    }
+
+    /// Verifies a whole stream in memory. Throws ``SignedStreamError``.
+    package static func open(
+        _ stream: [UInt8]
+    ) throws -> (signer: [UInt8], audience: [UInt8], content: [UInt8]) {
+        let header = Array(stream.prefix(headerSize))
+        let (signer, audience) = try verify(header: header)
+        let content = try ChunkSigning(verifying: header, by: signer).verified(
+            stream.dropFirst(headerSize))
+        return (signer, audience, content)
     }
 }
 
@@ -136,9 +178,7 @@ public final class SignedStreamWriter: LendingSink {
         by key: SigningKey, audience: [UInt8], salt: [UInt8] = randomBytes(16),
         to sink: any ByteSink
     ) throws {
-        precondition(audience.count == 32 && salt.count == 16)
-        var header = SignedStream.magic + key.publicKey + salt + audience
-        header += key.sign(SignedStream.headerMessage(header))
+        let header = SignedStream.header(by: key, audience, salt: salt)
         chunks = ChunkWriter(ChunkSigning(signing: header, by: key), to: sink)
         try sink.write(header)
     }
@@ -168,14 +208,8 @@ public final class SignedStreamReader: BorrowingSource {
     public init(_ source: any ByteSource) throws {
         var header = [UInt8](repeating: 0, count: SignedStream.headerSize)
         let count = try header.withUnsafeMutableBytes { try source.fill($0) }
-        guard header.starts(with: SignedStream.magic) else { throw SignedStreamError.notSigned }
-        guard count == SignedStream.headerSize else { throw SignedStreamError.truncated }
-        signer = Array(header[16..<48])
-        audience = Array(header[64..<96])
-        guard
-            verifySignature(
-                Array(header[96...]), of: SignedStream.headerMessage(header[..<96]), by: signer)
-        else { throw SignedStreamError.header }
+        header.removeLast(header.count - count)
+        (signer, audience) = try SignedStream.verify(header: header)
         chunks = ChunkReader(ChunkSigning(verifying: header, by: signer), from: source)
     }
 

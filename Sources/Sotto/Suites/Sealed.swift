@@ -41,19 +41,18 @@ public enum Sealed {
             body: body, extra: extra, id: id, to: card.id, time: time, ttl: ttl)
         guard bytes.count <= recordLimit else { throw .tooLong(limit: recordLimit) }
         let recipient = card.recipient(classic: classic)
-        let file = MemorySink()
+        let file: [UInt8]
         do {
-            let age = try AgeFile.writer(for: .recipients([recipient]), to: file)
-            let signed = try SignedStreamWriter(
-                by: identity.signingKey, audience: SignedStream.audience([recipient.text]), to: age)
-            try signed.write(try Padding.frame(bytes))
-            try signed.finish()
+            let signed = SignedStream.seal(
+                try Padding.frame(bytes), by: identity.signingKey,
+                audience: SignedStream.audience([recipient.text]))
+            file = try AgeFile.seal(signed, for: .recipients([recipient]))
         } catch {
             throw .recipient
         }
         return Envelope(
             id: id, suite: .sealed, to: card.id, time: time, ttl: ttl,
-            payload: ["age": .base64(file.bytes)])
+            payload: ["age": .base64(file)])
     }
 
     /// Opens an envelope addressed to `identity`. The message's trust is ``Message/Trust/unverified``; the caller knows
@@ -77,24 +76,14 @@ public enum Sealed {
         _ file: [UInt8], with identity: Identity
     ) throws(SealedError) -> (signer: [UInt8], record: [UInt8]) {
         do {
-            let age = try AgeFileReader(
-                MemorySource(file),
-                identities: [.hybrid(identity.hybridKey), .x25519(identity.ageKey)],
-                passphrase: { nil })
-            let signed = try SignedStreamReader(age)
-            guard let recipient = age.openedBy,
-                constantTimeEqual(signed.audience, SignedStream.audience([recipient.text]))
+            let age = try AgeFileReader.opened(
+                file, identities: [.hybrid(identity.hybridKey), .x25519(identity.ageKey)])
+            let signed = try SignedStream.open(age.plaintext)
+            guard let recipient = age.by,
+                constantTimeEqual(signed.audience, SignedStream.audience([recipient.text])),
+                signed.content.count <= Padding.buckets.last!
             else { throw SealedError.authentication }
-            var frame: [UInt8] = []
-            while true {
-                let part = try signed.borrow()
-                if part.isEmpty { break }
-                guard frame.count + part.count <= Padding.buckets.last! else {
-                    throw SealedError.authentication
-                }
-                frame += part
-            }
-            return (signed.signer, try Padding.unframe(frame))
+            return (signed.signer, try Padding.unframe(signed.content))
         } catch AgeError.noMatch {
             throw .noMatch
         } catch {

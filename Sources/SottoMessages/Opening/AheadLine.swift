@@ -54,14 +54,22 @@ private enum AheadPlan: Sendable {
     case suite(any MessageSuite.Type, Envelope)
     case session(SessionPlace)
 
-    /// A message of a session, with the values of the state that the work needs.
-    struct SessionPlace: Sendable {
+    /// A message of a session, with the values of the state that the work needs. It is a class because copies of it are made often.
+    final class SessionPlace: Sendable {
         let place: AheadPlace
         let digest: [UInt8]
         let contact: Contact?
         let hasContacts: Bool
         let conversation: ConversationPlace?
         let time: Timestamp
+
+        init(
+            _ place: AheadPlace, _ digest: [UInt8], _ contact: Contact?, hasContacts: Bool,
+            _ conversation: ConversationPlace?, _ time: Timestamp
+        ) {
+            (self.place, self.digest, self.contact) = (place, digest, contact)
+            (self.hasContacts, self.conversation, self.time) = (hasContacts, conversation, time)
+        }
     }
 
     /// Returns the plan for the message of a line, or `nil` if its suite needs a session or its envelope is a signal.
@@ -165,8 +173,7 @@ extension MessageOpening {
         else { return nil }
         return .session(
             AheadPlan.SessionPlace(
-                place: place, digest: arrived.digest, contact: contact,
-                hasContacts: try transaction.hasContacts(),
-                conversation: try transaction.place(of: .peer(arrival.peer)), time: time))
+                place, arrived.digest, contact, hasContacts: try transaction.hasContacts(),
+                try transaction.place(of: .peer(arrival.peer)), time))
     }
 }

@@ -85,11 +85,6 @@ package struct MessageReading<Lines: MessageInput> {
     /// The threads besides the calling one.
     private let pool = ThreadPool(beforeWaiting: FreedMemory.wipeCache)
 
-    /// The maximum length of a line in bytes: more than the largest envelope that a relay accepts.
-    private static var lineLimit: Int { 1 << 20 }
-    /// The maximum number of lines, and of their bytes, in a transaction.
-    private static var batchSize: Int { 4_096 }
-    private static var batchBytes: Int { 4 << 20 }
     /// The number of lines that a thread parses or serializes at a time.
     private static var slice: Int { 256 }
 
@@ -121,45 +116,11 @@ package struct MessageReading<Lines: MessageInput> {
 
     /// Reads the lines. The threads parse a batch while the batch before it is opened.
     package func run() throws {
-        FreedMemory.overwrite()
-        var reader = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome(announcer: announcer)
-        var batch: [RawLine] = []
         var printed: [String] = []
-        var bytes = 0
-        var parsed: ParsedLines?
-        func processParsed() throws {
-            guard let batch = parsed else { return }
-            parsed = nil
-            try process(try results(of: batch), &outcome, &printed)
-        }
-        do {
-            while let line = try reader.next() {
-                batch.append(RawLine(line: line, number: reader.number))
-                if case .line(let line) = line { bytes += line.count }
-                let mustWait = try reader.mustWait()
-                guard mustWait || batch.count == Self.batchSize || bytes >= Self.batchBytes else {
-                    continue
-                }
-                let next = parse(batch)
-                batch = []
-                bytes = 0
-                try processParsed()
-                parsed = next
-                if mustWait {
-                    try processParsed()
-                    FreedMemory.wipeCache()
-                }
-            }
-        } catch {
-            // The lines of the complete batch before an error of the input are opened.
-            try processParsed()
-            throw error
-        }
-        let last = parse(batch)
-        try processParsed()
-        parsed = last
-        try processParsed()
+        try LineBatches.read(
+            source, begin: parse,
+            process: { try process(results(of: $0), &outcome, &printed) })
         try takeFetchedFiles(&outcome)
         // An output file that would contain only failures is not created.
         if output.isFile, !outcome.hasSucceeded, let failure = outcome.failure { throw failure }
@@ -169,20 +130,14 @@ package struct MessageReading<Lines: MessageInput> {
         if plan.form.isOfEvents, !printer.hasPrinted { throw Failure(.no, "") }
     }
 
-    /// A line before it is parsed.
-    private struct RawLine: Sendable {
-        let line: LineReader.Line
-        let number: Int
-    }
-
     /// The lines of a batch. White space has no result.
     private enum ParsedLines {
-        case started(ThreadPool.StartedMap<RawLine, Result<ReadLine<Lines.Content>?, any Error>>)
+        case started(ThreadPool.StartedMap<InputLine, Result<ReadLine<Lines.Content>?, any Error>>)
         /// Lines that the calling thread parses in their turn.
-        case waiting([RawLine])
+        case waiting([InputLine])
     }
 
-    private func parse(_ batch: [RawLine]) -> ParsedLines {
+    private func parse(_ batch: [InputLine]) -> ParsedLines {
         guard let parser = lines.parser else { return .waiting(batch) }
         return .started(
             pool.started(batch, slice: Self.slice, later: true) { slice in
@@ -201,18 +156,19 @@ package struct MessageReading<Lines: MessageInput> {
     }
 
     /// Returns a line, or the records in it, with its number.
-    private func records(in raw: RawLine) -> [RawLine] {
+    private func records(in raw: InputLine) -> [InputLine] {
         guard case .line(let bytes) = raw.line, let records = lines.records(ofLine: bytes) else {
             return [raw]
         }
-        return records.map { RawLine(line: .line($0), number: raw.number) }
+        return records.map { InputLine(line: .line($0), number: raw.number) }
     }
 
     private static func read(
-        _ raw: RawLine, _ parse: ([UInt8]) throws -> Lines.Parsed?
+        _ raw: InputLine, _ parse: ([UInt8]) throws -> Lines.Parsed?
     ) throws -> ReadLine<Lines.Content>? {
         guard case .line(let bytes) = raw.line else {
-            let failure = Failure(.malformed, "the line is longer than \(lineLimit) bytes")
+            let failure = Failure(
+                .malformed, "the line is longer than \(LineBatches.lineLimit) bytes")
             return ReadLine(number: raw.number, bytes: [], content: .failure(failure), id: nil)
         }
         do {

@@ -23,15 +23,16 @@ package struct MessageWriting<Sealed> {
     /// Prints one encrypted message.
     private let print: (Sealed, Output) throws -> Void
 
-    /// The maximum length of a line in bytes; a longer one could not be encrypted.
-    private static var lineLimit: Int { 1 << 20 }
-    /// The maximum number of lines, and of their bytes, in a transaction.
-    private static var batchSize: Int { 4_096 }
-    private static var batchBytes: Int { 4 << 20 }
+    /// The threads that read the lines, besides the calling one.
+    private let pool: ThreadPool
+
+    /// The number of lines that a thread reads at a time.
+    private static var slice: Int { 256 }
 
     package init(
         tool: String, input: Input, source: (any ByteSource)? = nil, output: Output,
         passesRooms: Bool = false, allowsSecrets: Bool,
+        pool: ThreadPool = ThreadPool(beforeWaiting: FreedMemory.wipeCache),
         seal: @escaping ([MessageText]) throws -> [Result<Sealed, Failure>],
         print: @escaping (Sealed, Output) throws -> Void
     ) {
@@ -41,6 +42,7 @@ package struct MessageWriting<Sealed> {
         self.output = output
         self.passesRooms = passesRooms
         self.allowsSecrets = allowsSecrets
+        self.pool = pool
         self.seal = seal
         self.print = print
     }
@@ -100,59 +102,28 @@ package struct MessageWriting<Sealed> {
         try output.finish()
     }
 
-    /// Makes a message of each line.
+    /// Makes a message of each line. The threads read a batch of lines while the messages of the one before it are encrypted.
     private func runByLine() throws {
-        FreedMemory.overwrite()
-        var lines = LineReader(source, limit: Self.lineLimit)
         var outcome = LineOutcome()
-        var batch: [(line: Int, content: Result<Line, Failure>)] = []
-        var bytes = 0
-        while let line = try lines.next() {
-            if let content = try content(line) { batch.append((lines.number, content)) }
-            if case .line(let line) = line { bytes += line.count }
-            let mustWait = try lines.mustWait()
-            if mustWait || batch.count >= Self.batchSize || bytes >= Self.batchBytes {
-                try put(batch, &outcome)
-                batch.removeAll()
-                bytes = 0
-            }
-            if mustWait { FreedMemory.wipeCache() }
-        }
-        try put(batch, &outcome)
+        try LineBatches.read(
+            source,
+            begin: { batch in
+                pool.started(batch, slice: Self.slice, later: true) {
+                    [passesRooms, allowsSecrets] lines in
+                    lines.map { line in
+                        Result {
+                            try WrittenLine(
+                                line, passesRooms: passesRooms, allowsSecrets: allowsSecrets)
+                        }
+                    }
+                }
+            },
+            process: { try put($0.results().compactMap { try $0.get() }, &outcome) })
         try output.finish()
         try outcome.end(tool: tool)
     }
 
-    /// A line of the input.
-    private enum Line {
-        case message(MessageText)
-        /// The record of a room, or of the blob that it needs, an envelope for an own device, or the owner's card: it is for `send`.
-        case room(JSONObject)
-    }
-
-    private func content(_ line: LineReader.Line) throws -> Result<Line, Failure>? {
-        guard case .line(let bytes) = line else {
-            return .failure(
-                Failure(.malformed, "the line is longer than \(Self.lineLimit) bytes"))
-        }
-        if bytes.isEmpty { return nil }
-        let content = try result {
-            let content = try MessageText.content(ofLine: bytes)
-            if !allowsSecrets { try content.checkSecrets() }
-            return content
-        }
-        if passesRooms, case .failure = content, let record = try? JSON.object(parsing: bytes),
-            let type = record["type"]?.string,
-            [RoomRecord.type, BlobRecord.type, "envelope", "contact"].contains(type)
-        {
-            return .success(.room(record))
-        }
-        return content.map { .message($0) }
-    }
-
-    private func put(
-        _ batch: [(line: Int, content: Result<Line, Failure>)], _ outcome: inout LineOutcome
-    ) throws {
+    private func put(_ batch: [WrittenLine], _ outcome: inout LineOutcome) throws {
         let contents = batch.compactMap { line in
             if case .success(.message(let text)) = line.content { text } else { nil }
         }
@@ -161,9 +132,9 @@ package struct MessageWriting<Sealed> {
             throw Failure(.bug, "a message was not encrypted")
         }
         var next = 0
-        for (line, content) in batch {
+        for line in batch {
             let result: Result<Sealed, Failure>
-            switch content {
+            switch line.content {
             case .success(.room(let record)):
                 try output.writeRecord(record)
                 outcome.succeeded()
@@ -178,10 +149,47 @@ package struct MessageWriting<Sealed> {
                 try print(message, output)
                 outcome.succeeded()
             case .failure(let failure):
-                try output.writeRecord(outcome.failed(failure, line: line))
+                try output.writeRecord(outcome.failed(failure, line: line.number))
             }
         }
         try output.flush()
+    }
+}
+
+/// A line of the input that was read.
+private struct WrittenLine: Sendable {
+    enum Content: Sendable {
+        case message(MessageText)
+        /// The record of a room, or of the blob that it needs, an envelope for an own device, or the owner's card: it is for `send`.
+        case room(JSONObject)
+    }
+
+    let number: Int
+    let content: Result<Content, Failure>
+
+    /// Reads a line. Returns `nil` for an empty one.
+    init?(_ line: InputLine, passesRooms: Bool, allowsSecrets: Bool) throws {
+        number = line.number
+        guard case .line(let bytes) = line.line else {
+            let failure = Failure(
+                .malformed, "the line is longer than \(LineBatches.lineLimit) bytes")
+            content = .failure(failure)
+            return
+        }
+        if bytes.isEmpty { return nil }
+        let message = try result {
+            let message = try MessageText.content(ofLine: bytes)
+            if !allowsSecrets { try message.checkSecrets() }
+            return message
+        }
+        if passesRooms, case .failure = message, let record = try? JSON.object(parsing: bytes),
+            let type = record["type"]?.string,
+            [RoomRecord.type, BlobRecord.type, "envelope", "contact"].contains(type)
+        {
+            content = .success(.room(record))
+        } else {
+            content = message.map { .message($0) }
+        }
     }
 }
 

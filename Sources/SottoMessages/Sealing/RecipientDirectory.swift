@@ -3,10 +3,10 @@ import SottoContacts
 import SottoState
 import SottoTool
 
-/// A mailbox or a chat that gets messages, and how they are encrypted for it.
-struct Destination {
+/// A mailbox or a chat that gets messages, and how they are encrypted for it. It is a class because copies of it are made often.
+final class Destination: Sendable {
     /// The encryption of messages to one recipient.
-    enum Route {
+    enum Route: Sendable {
         case suite(any MessageSuite.Type, Recipient)
         case session(KeyID)
         /// Machine one encrypts the message: this is another device of a private list.
@@ -18,7 +18,11 @@ struct Destination {
     let route: Route
     /// The relays to which mail of a member of a group may go, or `nil` for any. Otherwise a member could make all others
     /// connect to an address.
-    var relays: ListedRelays?
+    let relays: ListedRelays?
+
+    init(recipient: Correspondent?, route: Route, relays: ListedRelays? = nil) {
+        (self.recipient, self.route, self.relays) = (recipient, route, relays)
+    }
 
     /// The relay on the recipient's card, if mail may go there.
     private var relay: String? {
@@ -40,7 +44,7 @@ struct Destination {
     var isHandedOver: Bool { if case .machineOne = route { true } else { false } }
 
     /// A blob that `send` uploads for the recipient.
-    struct Upload {
+    struct Upload: Sendable {
         let id: [UInt8]
         let size: Int64
         let digest: [UInt8]

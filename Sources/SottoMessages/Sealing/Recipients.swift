@@ -95,7 +95,7 @@ package struct Recipients {
     /// Whether the envelopes do not go to `send` in this home, so that nothing is learned of their way.
     let isHandedOn: Bool
     /// The threads that encrypt, besides the calling one.
-    let pool = ThreadPool(beforeWaiting: FreedMemory.wipeCache)
+    package let pool = ThreadPool(beforeWaiting: FreedMemory.wipeCache)
 
     /// The file of a chat needs no identity, so a user without one can write to it. The history has the messages if an identity can
     /// be read without a prompt. The envelopes have no address, so `send` never gets them.

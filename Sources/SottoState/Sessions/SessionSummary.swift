@@ -29,7 +29,7 @@ extension IdentityStore {
             guard let place = PeerSession.sending(among: sessions.map { $0.0 }) else { return nil }
             return SessionSummary(
                 began: sessions[place].began,
-                isPostQuantum: sessions[place].0.session.origin.isPostQuantum)
+                isPostQuantum: sessions[place].0.isPostQuantum)
         }
     }
 

@@ -97,21 +97,26 @@ extension StateTransaction {
     public func prepare(
         _ draft: Draft, to peer: KeyID, isClassical: Bool = false
     ) throws -> PeerSession.Prepared {
+        let place = try sendingPlace(to: peer, isClassical: isClassical)
+        // The sessions are changed in their place: each message would copy all of them.
+        let prepared = try sessions[peer, default: []][place].session.prepare(
+            body: draft.body, extra: draft.extra, from: owner, time: draft.time, ttl: draft.ttl,
+            id: draft.id)
+        sessions[peer, default: []][place].isChanged = true
+        return prepared
+    }
+
+    /// Returns the place of the session that sends among ``allSlots(_:)``.
+    private func sendingPlace(to peer: KeyID, isClassical: Bool) throws -> Int {
         // Only the responder's session before its first message cannot send, and it is never stored.
-        var all = try allSlots(peer)
+        let all = try allSlots(peer)
         let usable = all.indices.filter {
             !all[$0].isRetired && (!isClassical || !all[$0].session.origin.isPostQuantum)
         }
         guard let choice = PeerSession.sending(among: usable.map { all[$0].candidate }) else {
             throw SessionError.nothingToSendWith(peer)
         }
-        let place = usable[choice]
-        let prepared = try all[place].session.prepare(
-            body: draft.body, extra: draft.extra, from: owner, time: draft.time, ttl: draft.ttl,
-            id: draft.id)
-        all[place].isChanged = true
-        sessions[peer] = all
-        return prepared
+        return usable[choice]
     }
 
     // MARK: Receiving

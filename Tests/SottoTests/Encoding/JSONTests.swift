@@ -150,6 +150,16 @@ struct JSONParserTests {
         #expect(try JSON(parsing: value.serialized()) == value)
         #expect(try JSON(parsing: value.canonical()).canonical() == value.canonical())
         #expect(!value.serialized().contains(10))
+        #expect(value.serialized().count <= 6 * value.lengthWithoutEscapes)
+    }
+
+    @Test(arguments: [
+        "null", "false", "-9223372036854775808", "-1.7976931348623157e308", "[]", "{}",
+        #"[1,"",[null]]"#, #"{"name":{"€":[true,false]},"":""}"#,
+    ])
+    func aTextWithoutEscapesIsNotLongerThanItsBound(_ text: String) throws {
+        let value = try parse(text)
+        #expect(value.serialized().count <= value.lengthWithoutEscapes)
     }
 
     @Test func randomBytesNeverCrashTheParser() throws {

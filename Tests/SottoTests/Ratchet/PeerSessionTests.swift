@@ -147,6 +147,23 @@ struct PeerSessionTests {
         _ = try a.seal(body: body, from: alice, time: time)
     }
 
+    /// An escape has six bytes. A message that is refused changes nothing.
+    @Test func aMessageOfEscapesIsRefusedBeforeItTakesAPlace() throws {
+        var a = try PeerSession(by: alice, with: bundle())
+        let most = MessageContent.limit / 6
+        for length in stride(from: most - 300, through: most + 1, by: 7) {
+            let body = Message.textBody(String(repeating: "\u{1}", count: length))
+            let sent = a.sentCount
+            do throws(RatchetError) {
+                _ = try a.seal(body: body, from: alice, time: time)
+                #expect(a.sentCount == sent + 1 && length < most)
+            } catch {
+                #expect(error == .tooLong(limit: MessageContent.limit) && a.sentCount == sent)
+            }
+        }
+        #expect(a.sentCount > 10)
+    }
+
     @Test func aPublicationIsReadOnlyWithAllItsSignatures() throws {
         let record = publication().record
         let read = try PreKeyPublication(record: record)

@@ -17,6 +17,20 @@ struct SignedStreamTests {
         return sink.bytes
     }
 
+    /// Opens a whole stream with a reader, and in memory with the same result.
+    func opened(_ stream: [UInt8]) -> Released {
+        let released = release { try SignedStreamReader(MemorySource(stream)) }
+        do {
+            let whole = try SignedStream.open(stream)
+            #expect(released.error == nil && released.bytes == whole.content)
+        } catch {
+            #expect(
+                error as? SignedStreamError == released.error as? SignedStreamError
+                    && released.error != nil)
+        }
+        return released
+    }
+
     @Test(arguments: [0, 1, 15, 16, 17, 65535, 65536, 65537, 131_072, 200_000])
     func anySizeInAnyPiecesRoundTrips(_ size: Int) throws {
         try withGenerator { generator in
@@ -24,6 +38,10 @@ struct SignedStreamTests {
             let stream = try sign(data, pieces: generator.pieces(of: size, upTo: 70_000))
             let chunks = max(1, (size + 65535) / 65536)
             #expect(stream.count == 160 + size + chunks * 68)
+            let whole = SignedStream.seal(data, by: key, audience: SignedStream.anyone)
+            for stream in [stream, whole] {
+                #expect(opened(stream).bytes == data, generator.comment)
+            }
             for block in [1000, 1 << 20] {
                 let sizes = (0..<50).map { _ in generator.int(1..<5000) }
                 let released = release(
@@ -46,7 +64,7 @@ struct SignedStreamTests {
     @Test func everyTruncationIsRefusedAndReleasesNothing() throws {
         let stream = try sign(Array("an hour to read this".utf8))
         for count in 0..<stream.count {
-            let released = release { try SignedStreamReader(MemorySource(Array(stream[..<count]))) }
+            let released = opened(Array(stream[..<count]))
             #expect(released.error is SignedStreamError, "\(count) bytes")
             #expect(released.bytes.isEmpty)
         }
@@ -55,9 +73,7 @@ struct SignedStreamTests {
     @Test func everyFlippedBitIsRefusedAndReleasesNothing() throws {
         let stream = try sign(Array("small".utf8))
         for bit in 0..<(stream.count * 8) {
-            let released = release {
-                try SignedStreamReader(MemorySource(stream.flipping(bit: bit)))
-            }
+            let released = opened(stream.flipping(bit: bit))
             #expect(released.error is SignedStreamError, "bit \(bit)")
             #expect(released.bytes.isEmpty)
         }
@@ -69,9 +85,7 @@ struct SignedStreamTests {
             let stream = try sign(data)
             for _ in 0..<60 {
                 let bit = generator.int(0..<stream.count * 8)
-                let released = release {
-                    try SignedStreamReader(MemorySource(stream.flipping(bit: bit)))
-                }
+                let released = opened(stream.flipping(bit: bit))
                 let chunk = max(0, bit / 8 - 160) / (65536 + 68)
                 #expect(released.error is SignedStreamError, generator.comment)
                 #expect(released.bytes == Array(data[..<(chunk * 65536)]), generator.comment)
@@ -82,7 +96,7 @@ struct SignedStreamTests {
     @Test func appendedBytesAreRefused() throws {
         let stream = try sign(Array("all".utf8))
         for tail in [[0], [10], stream, Array(repeating: 0, count: 68)] as [[UInt8]] {
-            let released = release { try SignedStreamReader(MemorySource(stream + tail)) }
+            let released = opened(stream + tail)
             #expect(released.error as? SignedStreamError == .trailing)
             #expect(released.bytes.isEmpty)
         }
@@ -102,15 +116,13 @@ struct SignedStreamTests {
         }
         let data = [UInt8](repeating: 7, count: 65536)
         let whole = header + chunk(0, data, isFinal: true)
-        #expect(release { try SignedStreamReader(MemorySource(whole)) }.error == nil)
+        #expect(opened(whole).error == nil)
         let twice = header + chunk(0, data, isFinal: false) + chunk(1, [], isFinal: true)
         #expect(
-            release { try SignedStreamReader(MemorySource(twice)) }.error as? SignedStreamError
-                == .chunk)
+            opened(twice).error as? SignedStreamError == .chunk)
         let short = header + chunk(0, [1], isFinal: false) + chunk(1, [2], isFinal: true)
         #expect(
-            release { try SignedStreamReader(MemorySource(short)) }.error as? SignedStreamError
-                == .chunk)
+            opened(short).error as? SignedStreamError == .chunk)
     }
 
     @Test func anUnsignedBeginningIsNotAStream() {
