@@ -1,5 +1,5 @@
-/// An envelope of a session with its parsed payload. It is a class because copies of it are made often.
-public final class SessionArrival: Sendable {
+/// An envelope of a session with its parsed payload.
+public struct SessionArrival: Sendable {
     /// The envelope.
     public let envelope: Envelope
     /// The sender that the envelope names.
@@ -92,8 +92,8 @@ public struct AheadPlace: Sendable {
     }
 }
 
-/// An authentic message that was decrypted before its turn. It is a class because copies of it are made often.
-public final class OpenedAhead: Sendable {
+/// An authentic message that was decrypted before its turn.
+public struct OpenedAhead: Sendable {
     /// A step of a session, which ``PeerSession/take(_:)`` makes.
     public struct Step: Sendable {
         /// The sender.

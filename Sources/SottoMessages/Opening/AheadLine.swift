@@ -54,22 +54,14 @@ private enum AheadPlan: Sendable {
     case suite(any MessageSuite.Type, Envelope)
     case session(SessionPlace)
 
-    /// A message of a session, with the values of the state that the work needs. It is a class because copies of it are made often.
-    final class SessionPlace: Sendable {
+    /// A message of a session, with the values of the state that the work needs.
+    struct SessionPlace: Sendable {
         let place: AheadPlace
         let digest: [UInt8]
         let contact: Contact?
         let hasContacts: Bool
         let conversation: ConversationPlace?
         let time: Timestamp
-
-        init(
-            _ place: AheadPlace, _ digest: [UInt8], _ contact: Contact?, hasContacts: Bool,
-            _ conversation: ConversationPlace?, _ time: Timestamp
-        ) {
-            (self.place, self.digest, self.contact) = (place, digest, contact)
-            (self.hasContacts, self.conversation, self.time) = (hasContacts, conversation, time)
-        }
     }
 
     /// Returns the plan for the message of a line, or `nil` if its suite needs a session or its envelope is a signal.
@@ -173,7 +165,8 @@ extension MessageOpening {
         else { return nil }
         return .session(
             AheadPlan.SessionPlace(
-                place, arrived.digest, contact, hasContacts: try transaction.hasContacts(),
-                try transaction.place(of: .peer(arrival.peer)), time))
+                place: place, digest: arrived.digest, contact: contact,
+                hasContacts: try transaction.hasContacts(),
+                conversation: try transaction.place(of: .peer(arrival.peer)), time: time))
     }
 }

@@ -2,8 +2,8 @@ package import Sotto
 package import SottoState
 import SottoTool
 
-/// A line of the input with its parsed content. It is a class because copies of it are made often.
-package final class ReadLine<Content: Sendable>: Sendable {
+/// A line of the input with its parsed content.
+package struct ReadLine<Content: Sendable>: Sendable {
     package let number: Int
     /// The bytes of the line.
     package let bytes: [UInt8]
@@ -11,10 +11,6 @@ package final class ReadLine<Content: Sendable>: Sendable {
     package let content: Result<Content, Failure>
     /// The id that the line claims.
     package let id: String?
-
-    init(number: Int, bytes: [UInt8], content: Result<Content, Failure>, id: String?) {
-        (self.number, self.bytes, self.content, self.id) = (number, bytes, content, id)
-    }
 }
 
 /// The meaning of a line when the address book is known.
