@@ -7,10 +7,8 @@ protocol ChunkProtection: AnyObject, Sendable {
     /// The number of bytes after a chunk's content.
     var after: Int { get }
 
-    /// Protects a chunk's content into `out`, which is `before` + `after` bytes longer than the content.
-    func protect(
-        _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
-        index: UInt64, isLast: Bool)
+    /// Protects a chunk in place. Its content is between the `before` and `after` bytes, which this sets.
+    func protect(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool)
 
     /// Verifies a chunk in place. Its content is then between the same `before` and `after` bytes. The chunk is at most
     /// as long as a full one. `isLast` tells that no bytes follow it.
@@ -26,7 +24,7 @@ enum Chunks {
     static let size = 64 << 10
     /// The number of chunks in a batch.
     static let batchSize = 8
-    /// The highest number of batches in flight. Each uses half a MiB, or one MiB with its result.
+    /// The highest number of batches in flight. Each uses half a MiB.
     static let batches = 2 * ThreadPool.size + 1
 }
 
