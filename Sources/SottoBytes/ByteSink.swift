@@ -31,6 +31,7 @@ public final class MemorySink: ByteSink {
 public protocol LendingSink: ByteSink {
     /// Returns free space for at least one byte. It is valid until the next call.
     func lend() throws -> UnsafeMutableRawBufferPointer
-    /// Writes the first `count` bytes of the space that was lent.
-    func take(_ count: Int) throws
+    /// Writes the first `count` bytes of the space that was lent. `more` returns whether further bytes are ready; a sink that
+    /// works on large blocks then waits for them.
+    func take(_ count: Int, more: () -> Bool) throws
 }

@@ -8,7 +8,7 @@ public struct OpenSSLChunkCipher: ChunkCipher {
     /// Creates an instance. It does not initialise OpenSSL.
     public init() {}
 
-    /// Encrypts `message` into `out`, which has space for 16 more bytes.
+    /// Encrypts `message` into `out`, which may be the start of `message` and has space for 16 more bytes.
     public func seal(
         _ message: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8],
         key: borrowing SecretBytes

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import SottoBytes
 
@@ -12,6 +13,12 @@ final class AtomicFile {
     private let replacing: Bool
     private var temporary: String?
     private var isCommitted = false
+    /// The size of the file, and how much of it the system was told to write to disk.
+    private var size: Int64 = 0
+    private var begun: Int64 = 0
+
+    /// The least number of bytes that the system is told to write to disk.
+    private static let writeBehindBytes: Int64 = 32 << 20
 
     /// Creates a file that will get the name `path`. With `replacing` false, an existing file is not replaced and
     /// causes a failure, here or in ``commit()``.
@@ -46,6 +53,15 @@ final class AtomicFile {
             unlink(temporary)
             Interrupts.keepOnSignal()
         }
+    }
+
+    /// Counts bytes that were written, and lets the system begin to write them to disk, so that ``commit()`` takes less time.
+    func writeBehind(_ count: Int) {
+        size += Int64(count)
+        guard size - begun >= Self.writeBehindBytes else { return }
+        _ = sync_file_range(
+            descriptor, begun, size - begun, UInt32(SOTTO_SYNC_FILE_RANGE_WRITE))
+        begun = size
     }
 
     /// Synchronizes the file and gives it its name. A second call does nothing: it would leave a second link, because

@@ -13,7 +13,7 @@ public func copy(
         while true {
             let count = try source.read(into: try sink.lend())
             if count == 0 { return }
-            try sink.take(count)
+            try sink.take(count) { source.isReady }
             progress?.add(count)
         }
     }
@@ -54,6 +54,8 @@ public final class HoldingSink: ByteSink {
     /// Writes or buffers `bytes`.
     public func write(_ bytes: UnsafeRawBufferPointer) throws {
         if !isOpen, held.count + bytes.count <= Self.size {
+            // An array that grows leaves a copy in freed memory. Unused pages take no memory.
+            held.reserveCapacity(Self.size)
             held.append(contentsOf: bytes)
             return
         }

@@ -7,6 +7,8 @@ public final class Input: ByteSource {
     private let descriptor: Int32
     /// The name for messages.
     public let name: String
+    /// The number of bytes that were read, until a pipe is widened.
+    private var total = 0
     private var isWide = false
     private var hasBegun = false
     /// Whether an input already reads standard input.
@@ -67,13 +69,16 @@ public final class Input: ByteSource {
                 Terminal.note("reads what you type; Ctrl-D ends it")
             }
         }
-        if !isWide, buffer.count > 64 << 10 {
-            isWide = true
-            Pipe.widen(descriptor)
-        }
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-            if count >= 0 { return count }
+            if count >= 0 {
+                total += count
+                if !isWide, total > Pipe.capacity {
+                    isWide = true
+                    Pipe.widen(descriptor)
+                }
+                return count
+            }
             if errno != EINTR { throw Failure(errno: errno, "read", name) }
         }
     }
@@ -136,9 +141,11 @@ extension Input {
 
 /// Settings of pipes between programs.
 enum Pipe {
-    /// Sets the capacity of a pipe to 1 MiB, so that its two processes wait less for each other; does nothing for other
-    /// descriptors.
-    static func widen(_ descriptor: Int32) { _ = fcntl(descriptor, 1024 + 7, 1 << 20) }
+    /// The capacity of a wide pipe in bytes: 1 MiB.
+    static let capacity = 1 << 20
+
+    /// Widens a pipe, so that its two processes wait less for each other; does nothing for other descriptors.
+    static func widen(_ descriptor: Int32) { _ = fcntl(descriptor, 1024 + 7, Int32(capacity)) }
 }
 
 /// Lines of a source, each at most `limit` bytes, without LF or CRLF at the end and without a byte order mark at the

@@ -158,7 +158,12 @@ public final class Output {
             Pipe.widen(descriptor)
         }
         try flush()
+        try put(bytes)
+    }
+
+    private func put(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         try Self.writeAll(bytes, to: descriptor, name: name)
+        if case .file(let file) = destination { file.writeBehind(bytes.count) }
     }
 
     /// Writes all of `bytes`.
@@ -228,9 +233,7 @@ public final class Output {
         }
         var failure: Failure?
         buffer.withUnsafeBytes { bytes in
-            do throws(Failure) {
-                try Self.writeAll(bytes, to: descriptor, name: name)
-            } catch { failure = error }
+            do throws(Failure) { try put(bytes) } catch { failure = error }
         }
         if let failure { throw failure }
     }

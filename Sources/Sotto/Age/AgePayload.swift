@@ -57,15 +57,14 @@ final class AgePayload: ChunkProtection {
             payload.dropFirst(nonceSize))
     }
 
-    func protect(
-        _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
-        index: UInt64, isLast: Bool
-    ) {
+    func protect(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) {
         let nonce = Self.nonce(index: index, isLast: isLast)
+        let content = UnsafeRawBufferPointer(rebasing: chunk.dropLast(after))
+        let out = chunk.baseAddress!
         if let cipher = cipher(index: index, isLast: isLast) {
-            cipher.seal(content, into: out.baseAddress!, nonce: nonce, key: key)
+            cipher.seal(content, into: out, nonce: nonce, key: key)
         } else {
-            ChaChaPoly.seal(content, into: out.baseAddress!, nonce: nonce, key: key)
+            ChaChaPoly.seal(content, into: out, nonce: nonce, key: key)
         }
     }
 

@@ -4,7 +4,8 @@
 /// ``AgeFileReader``; it is first called when a second chunk exists, so that its start-up costs short files nothing.
 /// Several threads may use one instance at a time. A key has 32 bytes.
 public protocol ChunkCipher: Sendable {
-    /// Encrypts `message` into `out`, which has space for 16 more bytes: the ciphertext, then the tag.
+    /// Encrypts `message` into `out`, which may be the start of `message` and has space for 16 more bytes: the ciphertext,
+    /// then the tag.
     func seal(
         _ message: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8],
         key: borrowing SecretBytes)

@@ -1,60 +1,51 @@
 /// A batch of content to protect.
 private final class ProtectingBatch: ChunkBatch, @unchecked Sendable {
-    /// The content without gaps, so that large reads can fill it.
-    private let content: UnsafeMutableRawBufferPointer
     /// The number of content bytes.
     private(set) var count = 0
-    /// The highest number of content bytes so far.
-    private var most = 0
-
-    override init(_ protection: any ChunkProtection, capacity: Int = Chunks.batchSize) {
-        content = .allocate(byteCount: capacity * Chunks.size, alignment: 64)
-        super.init(protection, capacity: capacity)
-    }
-
-    deinit {
-        UnsafeMutableRawBufferPointer(rebasing: content[..<most])
-            .initializeMemory(as: UInt8.self, repeating: 0)
-        content.deallocate()
-    }
 
     /// The number of chunks. A batch without content has one chunk.
     var chunks: Int { max(1, (count + Chunks.size - 1) / Chunks.size) }
-    var isFull: Bool { count == content.count }
-    /// The number of bytes in complete chunks that are followed by more bytes.
+    var isFull: Bool { count == capacity * Chunks.size }
+    /// The number of content bytes in complete chunks that are followed by more bytes.
     var whole: Int { max(0, count - 1) / Chunks.size * Chunks.size }
-    /// The free space.
-    var room: UnsafeMutableRawBufferPointer { .init(rebasing: content[count...]) }
-
-    /// The protected chunks.
+    /// The free space for the content of the next incomplete chunk.
+    var room: UnsafeMutableRawBufferPointer {
+        let start = place(count)
+        return part(start, start + Chunks.size - count % Chunks.size)
+    }
+    /// The chunks, which are protected after the batch has run.
     var result: UnsafeRawBufferPointer {
         .init(part(0, count + chunks * (protection.before + protection.after)))
     }
 
     func fill(_ count: Int) {
         self.count += count
-        most = max(most, self.count)
+        reach(result.count)
     }
 
     func empty() { count = 0 }
 
-    /// Moves the content from `start` on to another batch.
-    func move(from start: Int, to other: ProtectingBatch) {
-        let rest = UnsafeRawBufferPointer(rebasing: content[start..<count])
-        other.room.copyMemory(from: rest)
+    /// Moves the content from the beginning of the last chunk on to another batch, which is empty.
+    func moveRest(to other: ProtectingBatch) {
+        let rest = part(place(whole), place(whole) + count - whole)
+        other.room.copyMemory(from: .init(rest))
         other.fill(rest.count)
-        count = start
+        count = whole
     }
 
     override func run() {
-        reach(result.count)
+        let size = result.count
         for chunk in 0..<chunks {
-            let (start, out) = (chunk * Chunks.size, chunk * stride)
+            let start = chunk * stride
             protection.protect(
-                .init(rebasing: content[start..<min(start + Chunks.size, count)]),
-                into: part(out, min(out + stride, result.count)), index: index + UInt64(chunk),
+                part(start, min(start + stride, size)), index: index + UInt64(chunk),
                 isLast: isLast && chunk == chunks - 1)
         }
+    }
+
+    /// Returns the place of a content byte.
+    private func place(_ content: Int) -> Int {
+        content / Chunks.size * stride + protection.before + content % Chunks.size
     }
 }
 
@@ -84,8 +75,8 @@ final class ChunkWriter: LendingSink {
             let room = try lend()
             let count = min(rest.count, room.count)
             room.copyMemory(from: UnsafeRawBufferPointer(rebasing: rest[..<count]))
-            try take(count)
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+            try take(count) { !rest.isEmpty }
         }
     }
 
@@ -98,18 +89,18 @@ final class ChunkWriter: LendingSink {
         return current.room
     }
 
-    func take(_ count: Int) throws {
+    func take(_ count: Int, more: () -> Bool) throws {
         guard count > 0 else { return }
         if let full {
             self.full = nil
             try submit(full)
         }
         current.fill(count)
-        guard current.whole > 0, !current.isFull, try isIdle() else { return }
-        // All threads are idle, so complete chunks do not wait for more content.
+        guard current.whole > 0, !current.isFull, try isIdle(), !more() else { return }
+        // All threads are idle and so is the source: complete chunks do not wait for more content.
         let complete = current
         current = try next()
-        complete.move(from: complete.whole, to: current)
+        complete.moveRest(to: current)
         try submit(complete)
     }
 

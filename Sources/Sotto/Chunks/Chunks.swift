@@ -7,10 +7,8 @@ protocol ChunkProtection: AnyObject, Sendable {
     /// The number of bytes after a chunk's content.
     var after: Int { get }
 
-    /// Protects a chunk's content into `out`, which is `before` + `after` bytes longer than the content.
-    func protect(
-        _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
-        index: UInt64, isLast: Bool)
+    /// Protects a chunk in place. Its content is between the `before` and `after` bytes, which this sets.
+    func protect(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool)
 
     /// Verifies a chunk in place. Its content is then between the same `before` and `after` bytes. The chunk is at most
     /// as long as a full one. `isLast` tells that no bytes follow it.
@@ -24,17 +22,15 @@ extension ChunkProtection {
         let chunks = max(1, (content.count + Chunks.size - 1) / Chunks.size)
         let size = content.count + chunks * (before + after)
         return [UInt8](unsafeUninitializedCapacity: size) { out, written in
-            var out = UnsafeMutableRawBufferPointer(out)[...]
-            content.withUnsafeBytes { content in
-                for index in 0..<chunks {
-                    let part = content.dropFirst(index * Chunks.size).prefix(Chunks.size)
-                    let size = before + part.count + after
-                    protect(
-                        UnsafeRawBufferPointer(rebasing: part),
-                        into: UnsafeMutableRawBufferPointer(rebasing: out.prefix(size)),
-                        index: UInt64(index), isLast: index == chunks - 1)
-                    out = out.dropFirst(size)
-                }
+            var (rest, out) = (content[...], UnsafeMutableRawBufferPointer(out)[...])
+            for index in 0..<chunks {
+                let part = rest.prefix(Chunks.size)
+                let chunk = UnsafeMutableRawBufferPointer(
+                    rebasing: out.prefix(before + part.count + after))
+                UnsafeMutableRawBufferPointer(rebasing: chunk[before...]).copyBytes(from: part)
+                protect(chunk, index: UInt64(index), isLast: index == chunks - 1)
+                rest = rest.dropFirst(part.count)
+                out = out.dropFirst(chunk.count)
             }
             written = size
         }
@@ -71,7 +67,7 @@ enum Chunks {
     static let size = 64 << 10
     /// The number of chunks in a batch.
     static let batchSize = 8
-    /// The highest number of batches in flight. Each uses half a MiB, or one MiB with its result.
+    /// The highest number of batches in flight. Each uses half a MiB.
     static let batches = 2 * ThreadPool.size + 1
 }
 

@@ -211,6 +211,27 @@ extension ThreadPool {
         return StartedMap(pool: self, tasks: tasks)
     }
 
+    /// Begins a computation on the threads.
+    package func started<Made: Sendable>(
+        _ make: @escaping @Sendable () -> Made
+    ) -> Started<Made> {
+        let task = SliceTask((), { (_: Void) in make() })
+        submit(task)
+        return Started(pool: self, task: task)
+    }
+
+    /// A computation that runs on the threads of a pool.
+    package struct Started<Made: Sendable> {
+        fileprivate let pool: ThreadPool
+        fileprivate let task: SliceTask<Void, Made>
+
+        /// Waits for the result, and runs other tasks until then. Call it once.
+        package func result() -> Made {
+            pool.finish(task)
+            return task.take()
+        }
+    }
+
     /// A map that runs on the threads of a pool.
     package struct StartedMap<Element: Sendable, Made: Sendable> {
         fileprivate let pool: ThreadPool

@@ -4,7 +4,7 @@ import CSodium
 enum ChaChaPoly {
     static let tagSize = 16
 
-    /// Encrypts `message` into `out`, which has space for 16 more bytes.
+    /// Encrypts `message` into `out`, which may be the start of `message` and has space for 16 more bytes.
     static func seal(
         _ message: UnsafeRawBufferPointer, into out: UnsafeMutableRawPointer, nonce: [12 of UInt8],
         key: borrowing SecretBytes

@@ -116,16 +116,13 @@ private final class ChunkSigning: ChunkProtection {
         prefix = Self.prefix(header)
     }
 
-    func protect(
-        _ content: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer,
-        index: UInt64, isLast: Bool
-    ) {
+    func protect(_ chunk: UnsafeMutableRawBufferPointer, index: UInt64, isLast: Bool) {
         guard let key else { preconditionFailure("a stream that is verified has no signing key") }
-        let field = UInt32(content.count) | (isLast ? SignedStream.finalFlag : 0)
-        let signature = key.sign(message(content, index: index, isFinal: isLast))
-        out.copyBytes(from: field.bigEndianBytes)
-        UnsafeMutableRawBufferPointer(rebasing: out[before...]).copyMemory(from: content)
-        UnsafeMutableRawBufferPointer(rebasing: out[(before + content.count)...])
+        let count = chunk.count - before - after
+        let field = UInt32(count) | (isLast ? SignedStream.finalFlag : 0)
+        let signature = key.sign(message(content(of: chunk, count), index: index, isFinal: isLast))
+        chunk.copyBytes(from: field.bigEndianBytes)
+        UnsafeMutableRawBufferPointer(rebasing: chunk[(before + count)...])
             .copyBytes(from: signature)
     }
 
@@ -189,8 +186,10 @@ public final class SignedStreamWriter: LendingSink {
     /// Returns free space for content.
     public func lend() throws -> UnsafeMutableRawBufferPointer { try chunks.lend() }
 
-    /// Writes the first `count` bytes of the space that was lent.
-    public func take(_ count: Int) throws { try chunks.take(count) }
+    /// Writes the first `count` bytes of the space that was lent. Full chunks wait while `more` bytes are ready.
+    public func take(_ count: Int, more: () -> Bool) throws {
+        try chunks.take(count, more: more)
+    }
 
     /// Writes the final chunk.
     public func finish() throws { try chunks.finish() }

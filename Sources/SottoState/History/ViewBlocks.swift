@@ -8,8 +8,8 @@ import Synchronization
 public final class ViewBlocks {
     /// The maximum number of messages in a block.
     public static let size = 1_000
-    /// The number of blocks that are read at once. Twice as many are in memory.
-    private static let readAtOnce = 2
+    /// The number of blocks that are read ahead. One more is in memory.
+    private static let readAhead = 3
 
     /// A block: the messages after the first place, up to the second.
     private struct Range: Sendable {
@@ -27,54 +27,52 @@ public final class ViewBlocks {
     /// The conversations whose blocks are not all started, and the place after which those of the first one begin.
     private var rest: ArraySlice<Conversation>
     private var start = HistoryPlace.start
-    private var started: ThreadPool.StartedMap<Range, Result<Block, StateError>>?
-    private var ready: [Result<Block, StateError>] = []
+    private var started: [ThreadPool.Started<Result<Block, StateError>>] = []
+    private var ready: Result<Block, StateError>?
 
     /// Prepares the blocks of conversations, in this order.
     public init(_ store: IdentityStore, _ conversations: [Conversation]) throws(StateError) {
         self.store = store
         connections = try Connections(store)
         rest = conversations[...]
-        started = try startNext()
+        try startNext()
     }
 
     /// Returns the next block of a conversation, or `nil` after its last one. The caller takes all blocks of each conversation.
     public func next(of conversation: Conversation) throws(StateError) -> [MessageView]? {
-        if ready.isEmpty, let started {
-            ready = started.results()
-            self.started = try startNext()
+        if ready == nil, !started.isEmpty {
+            ready = started.removeFirst().result()
+            try startNext()
             store.damage.flush()
         }
-        guard let block = try ready.first?.get(), block.conversation == conversation else {
-            return nil
-        }
-        ready.removeFirst()
+        guard let block = try ready?.get(), block.conversation == conversation else { return nil }
+        ready = nil
         return block.views
     }
 
-    private func startNext()
-        throws(StateError) -> ThreadPool.StartedMap<Range, Result<Block, StateError>>?
-    {
+    private func startNext() throws(StateError) {
         let ranges = try store.use { connection throws(StateError) in
-            try nextRanges(connection)
+            try nextRanges(connection, Self.readAhead - started.count)
         }
-        guard !ranges.isEmpty else { return nil }
         let (store, connections) = (store, connections)
-        return pool.started(ranges, slice: 1) { ranges in
-            ranges.map { range in
-                Result { () throws(StateError) in
-                    (
-                        range.conversation,
-                        try connections.views(of: range.row, range.start, range.end, store)
-                    )
-                }
-            }
+        for range in ranges {
+            started.append(
+                pool.started {
+                    Result { () throws(StateError) in
+                        (
+                            range.conversation,
+                            try connections.views(of: range.row, range.start, range.end, store)
+                        )
+                    }
+                })
         }
     }
 
-    private func nextRanges(_ connection: StateConnection) throws(StateError) -> [Range] {
+    private func nextRanges(
+        _ connection: StateConnection, _ count: Int
+    ) throws(StateError) -> [Range] {
         var ranges: [Range] = []
-        while ranges.count < Self.readAtOnce, let conversation = rest.first {
+        while ranges.count < count, let conversation = rest.first {
             guard let row = try store.conversationRow(conversation, connection),
                 let end = try connection.rows(
                     """
@@ -100,7 +98,7 @@ public final class ViewBlocks {
         private let free: Mutex<[DurableDatabase]>
 
         init(_ store: IdentityStore) throws(StateError) {
-            free = Mutex(try store.connections(ViewBlocks.readAtOnce))
+            free = Mutex(try store.connections(ViewBlocks.readAhead))
         }
 
         func views(

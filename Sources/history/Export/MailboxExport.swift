@@ -191,10 +191,27 @@ struct MailboxExport {
 
     /// Returns the beginning of the first line of a text.
     private static func subject(_ text: String) -> String {
+        if let plain = plainSubject(text) { return plain }
         let line = text.drop(while: \.isNewline).prefix { !$0.isNewline }
         let short = String(line.prefix(60))
         let isPlain = short.utf8.allSatisfy { (0x20...0x7E).contains($0) } && !short.contains("=?")
         return isPlain ? short : encoded(short)
+    }
+
+    /// Returns the subject of a text that begins with plain ASCII, or `nil`: most texts do, and characters are slow to find.
+    private static func plainSubject(_ text: String) -> String? {
+        let isNewline = { (byte: UInt8) in (0x0A...0x0D).contains(byte) }
+        let rest = text.utf8.drop(while: isNewline)
+        let line = rest.prefix(60).prefix { (0x20...0x7E).contains($0) }
+        // A combining mark after the last byte belongs to its character.
+        let isWhole =
+            rest.dropFirst(line.count).first.map {
+                isNewline($0) || line.count == 60 && $0 < 0x80
+            } ?? true
+        let isPlain = !zip(line, line.dropFirst()).contains {
+            $0 == UInt8(ascii: "=") && $1 == UInt8(ascii: "?")
+        }
+        return isWhole && isPlain ? String(line) : nil
     }
 
     /// Returns a text as encoded words (RFC 2047), each at most 75 characters.

@@ -21,6 +21,7 @@ struct ThreadPoolTests {
         #expect(ended == (0..<count).map { $0 * 2 })
         let doubled = ThreadPool(threads: threads).started(begun, slice: 8) { $0.map { $0 * 2 } }
         #expect(doubled.results() == ended)
+        #expect(ThreadPool(threads: threads).started { count }.result() == count)
     }
 
     /// The slices before an error are ended, and no later one is.

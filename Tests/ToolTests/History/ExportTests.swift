@@ -138,6 +138,22 @@ import Testing
         }
     }
 
+    @Test func aSubjectIsTheBeginningOfTheFirstLine() throws {
+        let long = String(repeating: "x", count: 60)
+        let subjects: [(text: String, subject: String)] = [
+            (long + "y", long), (long + "\u{301}y", long + "\u{301}"), (long + "\ny", long),
+            (long.dropLast() + "é", long.dropLast() + "é"), ("\r\n\nfirst\r\nsecond", "first"),
+            ("a\u{B}b", "a"), ("a =?b", "a =?b"), ("a\u{2028}b", "a"), ("a\u{7F}b", "a\u{7F}b"),
+        ]
+        try store(subjects.map(\.text))
+        let mails = try mailbox(try export("--format", "mbox").stdout)
+        for (index, subject) in subjects.enumerated() {
+            #expect(
+                mails[index]["subject"] == .string((index % 3 == 2 ? "Re: " : "") + subject.subject)
+            )
+        }
+    }
+
     /// C13: a text does not imitate the line of another sender in a pipe, and has no control characters there.
     @Test func c13ATextStaysBelowItsName() throws {
         try store([
