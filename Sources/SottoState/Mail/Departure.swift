@@ -164,17 +164,18 @@ extension IdentityStore {
 
 extension IdentityStore {
     /// Returns the number of own messages that wait until the first device, which has a private list, sends them.
-    public func waitingForFirstDevice(in conversation: Conversation?) throws(StateError) -> Int64 {
+    public func waitingForFirstDevice(in conversation: Conversation?) throws(StateError) -> Int {
         guard owner.owner != nil else { return 0 }
         return try use { connection throws(StateError) in
             let row = try conversation.map { conversation throws(StateError) in
                 try conversationRow(conversation, connection)?.number ?? 0
             }
-            return try connection.integer(
+            let count = try connection.integer(
                 """
                 SELECT count(*) FROM message
-                WHERE state = ? AND sealed IS NOT NULL AND (?2 IS NULL OR conversation = ?2)
+                WHERE state = ?1 AND sealed IS NOT NULL AND (?2 IS NULL OR conversation = ?2)
                 """, HistoryEntry.State.waiting.rawValue, row)
+            return Int(count)
         }
     }
 }

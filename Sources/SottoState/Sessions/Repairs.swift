@@ -177,7 +177,8 @@ extension StateTransaction {
     ) throws(StateError) {
         let isOwn = try otherDevices().contains { $0.id == claimed }
         let peer = try isOwn ? claimed : person(ofDevice: claimed) ?? claimed
-        guard try isOwn || contact(id: peer) != nil else { return }
+        let isContact = try contact(id: peer) != nil
+        guard isOwn || isContact else { return }
         try setNote(.unopened, mark: store.mark(peer), to: now.seconds)
     }
 
