@@ -83,7 +83,11 @@ final class ChunkReader: BorrowingSource {
 
     /// Whether verified content is available, or soon will be without reading more.
     var isReady: Bool {
-        current.map { chunk < $0.verified || $0.failure != nil } ?? false || !inFlight.isEmpty
+        guard let current, inFlight.isEmpty else { return !inFlight.isEmpty }
+        let hasContent =
+            chunk + 1 < current.verified
+            || chunk < current.verified && start < current.content(of: chunk).count
+        return hasContent || current.failure != nil
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {

@@ -142,7 +142,7 @@ import Testing
             try transaction.connection.run("DELETE FROM group_chain")
         }
         try world.store(world.device("bob")).transaction { transaction in
-            let alice = try #require(try transaction.contacts().first)
+            let alice = try #require(try transaction.allContacts().first)
             _ = try transaction.takeRepair(
                 ["type": .string(RepairBody.type)], from: alice, device: device, written: .now())
         }

@@ -165,7 +165,8 @@ import Testing
         #expect(!again.stderr.contains("earlier"), "\(again.stderr)")
         try heal("bob")
         let all = ["first", "answer", "from the copy", "to the copy"] + Self.healed
-        #expect(try self.texts("bob", with: "alice") == all)
+        let found = try self.texts("bob", with: "alice")
+        #expect(found.sorted() == all.sorted(), "\(found)")
         #expect(try self.texts("alice", with: "bob") == all)
     }
 
