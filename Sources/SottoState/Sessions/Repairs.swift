@@ -215,9 +215,8 @@ extension StateTransaction {
         if let since { try setNote(.repairSince, mark: machine, to: since) }
         try retireSessions(with: device)
         try forgetQuestions(to: device)
-        try noteSharedGroups(with: device) { (note: inout GroupMemberNote) in
-            note.wantsChain = true
-        }
+        // The next message brings the chain: the device may not have the group yet.
+        try noteSharedGroups(with: device) { (note: inout GroupMemberNote) in note.holds = 0 }
         let unread = try mayBeUnread(by: contact.id, at: now)?.count ?? 0
         return .news(
             JSONObject([
