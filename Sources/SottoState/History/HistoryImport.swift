@@ -286,7 +286,10 @@ extension StateTransaction {
             connection: connection
         ).first
         guard let found else { return nil }
-        guard !found.isGone else { return (.gone, found.number) }
+        // A receipt is erased when a later one replaces it.
+        guard !found.isGone else {
+            return (found.kind == .content ? .gone : .known, found.number)
+        }
         if isOwn, found.isImported, !isClaim {
             try removeClaim(mark)
             return nil

@@ -81,6 +81,21 @@ struct ReceiptTests {
         #expect(try receipts().isEmpty)
     }
 
+    /// A receipt that a later one replaced is erased, which nobody calls a deletion.
+    @Test func aBackupWithAReplacedReceiptNamesNoDeletion() throws {
+        try set(bob, "receipts=on")
+        try they.say(alice, ["text", "bob"], text: "hello", reading: ["--receipts", "r"])
+        #expect(try alice.read(bob.run("encrypt", ["r"]).lines).status == 0)
+        #expect(
+            try alice.run("history", ["export", "--backup", "-q", "-o", "state"]).status == 0)
+        let read = try bob.run("history", ["read", "alice"])
+        #expect(try alice.read(bob.run("encrypt", stdin: read.stdout).lines).status == 0)
+        #expect(try alice.history("bob")[0]["status"] == .string("read"))
+        let imported = try alice.run("history", ["import", "state"])
+        #expect(imported.status == 0)
+        #expect(!imported.stderr.contains("deleted"), "\(imported.stderr)")
+    }
+
     @Test func theSenderSeesTheStatus() throws {
         try set(bob, "receipts=on")
         try they.say(alice, ["text", "bob"], text: "hello", reading: ["--receipts", "r"])
