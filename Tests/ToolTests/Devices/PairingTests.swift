@@ -142,6 +142,9 @@ import Testing
             let here = devices.map { $0["here"] != nil }
             #expect(here == [name == "alice", name == "laptop"])
         }
+        let early = try machines.second.run(
+            "encrypt", ["--to", "bob"] + machines.identity("laptop"), text: "early")
+        #expect(early.status == 66 && early.stderr.contains("sotto read"), "\(early.stderr)")
         // The new machine is the same person, and gets the names of the contacts.
         let ids = try [(machines.first, "alice"), (machines.second, "laptop")].map { home, name in
             try machines.devices(home, name).first?["id"]?.string

@@ -65,8 +65,12 @@ struct HintTests {
             "waits for another person; MeetTests run the first",
         "if it is yours: sotto device confirm --now … --send":
             "needs a second machine; PairingTests run it",
-        "this state was new; your card at … names no other devices; if your list was private, they bring it: sotto read":
-            "needs a lost state of a private list",
+        "this state was new; your card at … names no other devices; if your list was private, one of them has it: sotto device list --card > card, and here sotto device restore card":
+            "needs a lost state of a private list; PrivateListTests run the commands",
+        "machine one sends the contacts to this machine: sotto read":
+            "needs a second machine; PairingTests run it",
+        "if it is an earlier one, begin new sessions: sotto recv --bundle WHO, then sotto encrypt --new-session --to WHO":
+            "needs an old state; TwoMachinesTests run the commands",
         "receive first: sotto read": "needs a lost state; DeviceRecoveryTests run it",
         "run on machine one, and then read the mail here: sotto device announce --send":
             "needs the lost state of another device",

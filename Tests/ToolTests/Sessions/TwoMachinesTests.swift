@@ -230,4 +230,25 @@ import Testing
         #expect(found.sorted() == all.sorted(), "\(found)")
         #expect(try self.texts("alice", with: "bob") == all)
     }
+
+    /// A state that was put back, and does not know it: the contact refuses what repeats a key, until a new session begins.
+    @Test func newSessionsHelpAStateThatWasPutBack() throws {
+        try beginSession()
+        try age()
+        let snapshot = try StateSnapshot(of: bob)
+        try say("bob", "one", to: "alice")
+        #expect(try read("alice").texts == ["one"])
+        try snapshot.putBack(to: bob)
+        try say("bob", "lost", to: "alice")
+        #expect(try read("alice").texts == [])
+        let refused = try run("bob", "contact repair --json")
+        #expect(refused.status == 1)
+        #expect(refused.stderr.contains("sotto encrypt --new-session"), "\(refused.stderr)")
+        try shell("alice", "keygen prekeys | send -q")
+        try shell("bob", "recv -q --bundle alice > bundle")
+        try shell("bob", "encrypt -q --new-session --to alice | send -q", "two")
+        #expect(try read("alice").texts == ["two"])
+        try say("alice", "three", to: "bob")
+        #expect(try read("bob").texts == ["three"])
+    }
 }
