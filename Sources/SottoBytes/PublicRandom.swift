@@ -2,7 +2,7 @@ import CSodium
 import Glibc
 import Synchronization
 
-/// Random bytes that are public: nonces, ids and padding. One system call is for several messages. Keys do
+/// Random bytes that are public: nonces, ids and padding. One system call gets the bytes for several messages. Keys do
 /// not come from here.
 ///
 /// The kernel empties the page in a child process, so parent and child never return the same bytes.
@@ -30,11 +30,7 @@ private struct PublicRandom: ~Copyable, @unchecked Sendable {
         var left = page.load(as: Int.self)
         if left < bytes.count {
             left = Self.size - Self.headLength
-            // The kernel takes ten times as long for a page as for a seed.
-            let seed = SecretBytes(randomCount: Int(randombytes_SEEDBYTES))
-            seed.withPointer {
-                randombytes_buf_deterministic(page + Self.headLength, left, $0)
-            }
+            randombytes_buf(page + Self.headLength, left)
         }
         left -= bytes.count
         bytes.copyMemory(
