@@ -55,6 +55,8 @@ struct FolderTests {
             code.append(isText || character == "\"" ? " " : character)
         }
         code = code.components(separatedBy: "//")[0]
+        // A type of swift-crypto has the name of one here.
+        code = code.replacingOccurrences(of: "Curve25519.KeyAgreement", with: "Curve25519")
         return code.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init)
     }
 
