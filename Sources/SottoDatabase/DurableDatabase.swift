@@ -73,8 +73,6 @@ package final class DurableDatabase: @unchecked Sendable {
             if erases { try connection.run("PRAGMA secure_delete = ON") }
             // Long transactions, such as those of an import, change more pages than SQLite keeps in memory by default.
             try connection.run("PRAGMA cache_size = -16384")
-            // They also change some pages in each transaction, and each checkpoint writes and synchronizes such a page again.
-            try connection.run("PRAGMA wal_autocheckpoint = 4000")
         }
     }
 
