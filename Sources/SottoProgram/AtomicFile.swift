@@ -59,8 +59,7 @@ final class AtomicFile {
     func writeBehind(_ count: Int) {
         size += Int64(count)
         guard size - begun >= Self.writeBehindBytes else { return }
-        _ = sync_file_range(
-            descriptor, begun, size - begun, UInt32(SOTTO_SYNC_FILE_RANGE_WRITE))
+        beginWriting(descriptor, from: begun, count: size - begun)
         begun = size
     }
 
@@ -132,3 +131,8 @@ final class AtomicFile {
 
 /// `O_TMPFILE`, a macro of two flags that Swift does not import.
 private let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
+
+/// Lets the system begin to write a part of a file to disk, so that it is synchronized sooner. `start` and `count` are in bytes.
+package func beginWriting(_ descriptor: Int32, from start: Int64, count: Int64) {
+    _ = sync_file_range(descriptor, start, count, UInt32(SOTTO_SYNC_FILE_RANGE_WRITE))
+}

@@ -7,9 +7,8 @@ public final class Input: ByteSource {
     private let descriptor: Int32
     /// The name for messages.
     public let name: String
-    /// The number of bytes that were read, until a pipe is widened.
+    /// The number of bytes that were read.
     private var total = 0
-    private var isWide = false
     private var hasBegun = false
     /// Whether an input already reads standard input.
     private static let isStandardInputTaken = Atomic(false)
@@ -72,11 +71,9 @@ public final class Input: ByteSource {
         while true {
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
             if count >= 0 {
+                let before = total
                 total += count
-                if !isWide, total > Pipe.capacity {
-                    isWide = true
-                    Pipe.widen(descriptor)
-                }
+                if before <= Pipe.capacity, total > Pipe.capacity { Pipe.widen(descriptor) }
                 return count
             }
             if errno != EINTR { throw Failure(errno: errno, "read", name) }

@@ -46,6 +46,9 @@ struct ListCommand: Program {
         guard !isPrivate && !isPublic && !card || !form.text else {
             throw UsageError("--text cannot be combined with --private, --public and --card")
         }
+        guard !card || !form.json else {
+            throw UsageError("--json cannot be combined with --card")
+        }
     }
 
     func execute() throws {
@@ -82,10 +85,12 @@ struct ListCommand: Program {
 
     /// Prints the card that the owner's devices get.
     private func printCard() throws {
-        let store = try options.book().writableStore()
-        let card = try store.preview { try $0.cardForDevices(issued: .now()) }
+        let card = try options.book().view { try $0.cardForDevices(issued: .now()) }
+        guard let record = card?.record else {
+            throw Failure(.no, "this machine has no list of devices yet")
+        }
         let output = try Output(path: "-", content: .text)
-        try output.writeRecord(card.record ?? JSONObject())
+        try output.writeRecord(record)
         try output.finish()
     }
 

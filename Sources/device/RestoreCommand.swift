@@ -11,8 +11,9 @@ struct RestoreCommand: Program {
         abstract: "On a machine one that was recovered: take the list of devices on your own card.",
         usage: "sotto device restore [FILE]",
         discussion: """
-            Reads what recv --card prints for your id, or device list --card on another device of yours, and keeps the list unless a later one is known. A relay can serve an \
-            earlier card: remove each device that is not yours, or is lost. sotto init --recover runs this command.
+            Reads what recv --card prints for your id, or device list --card on another device of yours, and keeps the list \
+            unless a later one is known. A relay can serve an earlier card: remove each device that is not yours, or is lost. \
+            sotto init --recover runs this command.
 
             EXAMPLES
               sotto recv --card ID | sotto device restore

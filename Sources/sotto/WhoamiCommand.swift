@@ -25,12 +25,12 @@ struct WhoamiCommand: Program {
         let identity = try options.open()
         // A device of a private list gives out no card.
         let device = try device(identity)
-        let card = try
-            (device == nil
-            ? identity.run(.keygen, ["public"]) : identity.run(.device, ["list", "--card"]))
-            .output()
+        let printing =
+            device == nil
+            ? identity.run(.keygen, ["public"]) : identity.run(.device, ["list", "--card"])
+        let card = try printing.output()
         guard let record = records(in: card).first, let id = record["id"]?.string else {
-            throw Failure(.bug, "the output of keygen public is no card")
+            throw Failure(.bug, "a tool printed no card")
         }
         let relay =
             record["relay"]?.string

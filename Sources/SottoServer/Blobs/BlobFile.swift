@@ -1,8 +1,8 @@
-import CLinux
 import Crypto
 import Glibc
 import Sotto
 import SottoDatabase
+import SottoProgram
 import SottoWire
 
 /// The description of a blob at the beginning of its file.
@@ -116,8 +116,7 @@ final class BlobFile: Sendable {
         let place = offset + Int64(BlobHeader.size)
         try writeFully(bytes, at: place)
         if bytes.count >= Self.writeBehindBytes {
-            _ = sync_file_range(
-                descriptor, place, Int64(bytes.count), UInt32(SOTTO_SYNC_FILE_RANGE_WRITE))
+            beginWriting(descriptor, from: place, count: Int64(bytes.count))
         }
     }
 

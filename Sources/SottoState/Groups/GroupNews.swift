@@ -140,8 +140,8 @@ extension StateTransaction {
         return group
     }
 
-    /// Notes that the owner lacks chains of members, who believe that this device has them: it lost its state, as changes of its own
-    /// that it does not know show, or a group that is new to a new state.
+    /// Notes that the owner lacks chains of members, who believe that this device has them. It lost its state: its own changes were
+    /// unknown here, or the group was not in a new state.
     private func askForChains(in group: StoredGroup) throws(StateError) {
         for seat in group.seats where seat.member != owner.id {
             guard try chains(of: seat.device, in: group).isEmpty else { continue }

@@ -81,7 +81,7 @@ struct ReceiptTests {
         #expect(try receipts().isEmpty)
     }
 
-    /// A receipt that a later one replaced is erased, which nobody calls a deletion.
+    /// A receipt that a later one replaced is erased. The user deleted nothing.
     @Test func aBackupWithAReplacedReceiptNamesNoDeletion() throws {
         try set(bob, "receipts=on")
         try they.say(alice, ["text", "bob"], text: "hello", reading: ["--receipts", "r"])

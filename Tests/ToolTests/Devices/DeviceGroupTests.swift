@@ -1,3 +1,4 @@
+import Foundation
 import Sotto
 import SottoDatabase
 import TestSupport
@@ -149,6 +150,28 @@ import Testing
         try world.say("bob", "after")
         try world.read("alice-0", &random)
         #expect(try world.texts("alice-0") == ["received after", "received before"])
+    }
+
+    /// A member whom nobody told does not know that the device lost its state. The device asks for the keys.
+    @Test func aDeviceThatLostItsStateAsksMembersForTheirKeys() throws {
+        var random = Generator(seed: 14)
+        let world = try team(&random)
+        try world.say("bob", "before")
+        try world.settleGroup(&random)
+        let lost = try world.device("alice-0")
+        let state = world.home.files("state")
+        for name in try FileManager.default.contentsOfDirectory(atPath: state)
+        where name.hasPrefix(lost.identity.device.description) {
+            try FileManager.default.removeItem(atPath: "\(state)/\(name)")
+        }
+        try world.introduce(lost, knowing: true)
+        try world.store(world.device("alice")).transaction {
+            try $0.takeRepair(fromOwn: lost.identity.device)
+        }
+        try world.settleGroup(&random)
+        try world.say("bob", "after")
+        try world.settleGroup(&random)
+        #expect(try world.texts("alice-0").contains("received after"))
     }
 
     @Test func aMessageThatComesTwiceHasOneLine() throws {
